@@ -1,0 +1,2 @@
+//! The program `bundlenet`.
+fn main() {}

@@ -1,0 +1,206 @@
+//! Time of an oracle call, beside the straightforward implementation in the same run.
+//!
+//! ```text
+//! cargo bench --bench oracles
+//! ```
+//!
+//! Points are taken along a subgradient trajectory, since at 0 the subproblems are trivial (MC) or at their hardest
+//! (GA). Both implementations run on one thread, alternating, and the ratio is between their fastest rounds.
+
+#[path = "../tests/reference/mod.rs"]
+mod reference;
+
+use std::hint::black_box;
+use std::path::{Path, PathBuf};
+use std::time::Instant;
+
+use bundlenet::problems::{BinaryKnapsack, ContinuousKnapsack};
+use bundlenet::{Family, Generator, Minimized, Oracle, Problem, ReadOptions};
+use reference::{PlainAssignmentDual, PlainNetworkDesignDual, SortedKnapsack, TableKnapsack};
+
+/// Points of a projected subgradient method with steps that shrink: coarse at first, then close to the optimum.
+fn trajectory(dual: &mut dyn Oracle, steps: usize) -> Vec<Vec<f64>> {
+    let domain = dual.domain();
+    let mut function = Minimized::new(dual).unwrap();
+    let dim = function.dim();
+    let (mut point, mut subgradient) = (vec![0.0; dim], vec![0.0; dim]);
+    let mut points = Vec::with_capacity(steps);
+    let mut scale = 0.0;
+    for step in 0..steps {
+        let value = function.evaluate(&point, &mut subgradient).unwrap();
+        let norm = subgradient.iter().map(|g| g * g).sum::<f64>().sqrt();
+        if step == 0 {
+            // Moves each multiplier by a share of the size it is likely to have.
+            scale = if value == 0.0 { 60.0 * (dim as f64).sqrt() } else { value.abs() / dim as f64 };
+        }
+        let length = scale / (1.0 + step as f64) / norm.max(1e-12);
+        point.iter_mut().zip(&subgradient).for_each(|(x, g)| *x -= length * g);
+        domain.project(&mut point);
+        points.push(point.clone());
+    }
+    points
+}
+
+/// Microseconds for one call of each, over the rounds that were fastest.
+fn race(rounds: usize, calls: usize, ours: &mut dyn FnMut(), plain: &mut dyn FnMut()) -> (f64, f64) {
+    let mut best = (f64::INFINITY, f64::INFINITY);
+    let time = |work: &mut dyn FnMut()| {
+        let start = Instant::now();
+        work();
+        start.elapsed().as_secs_f64() * 1e6 / calls as f64
+    };
+    for _ in 0..rounds {
+        best = (best.0.min(time(ours)), best.1.min(time(plain)));
+    }
+    best
+}
+
+fn print_row(name: &str, (ours, plain): (f64, f64), bar: &str) {
+    println!("{name:<44} {ours:>9.2} {plain:>10.2} {:>7.1} x   {bar}", plain / ours);
+}
+
+fn bench_problem(name: &str, problem: &Problem, bar: &str) {
+    let mut dual = problem.dual();
+    let points = trajectory(&mut *dual, 100);
+    let mut subgradient = vec![0.0; dual.dim()];
+    let mut other = subgradient.clone();
+    let rounds = (40_000_000 / (dual.dim() * points.len() * 40)).clamp(5, 200);
+    let mut ours = || {
+        for point in &points {
+            black_box(dual.evaluate(black_box(point), &mut subgradient).unwrap());
+        }
+    };
+    let times = match problem {
+        Problem::NetworkDesign(instance) => {
+            let mut plain = PlainNetworkDesignDual::new(instance);
+            let mut plain = || {
+                points.iter().for_each(|point| {
+                    black_box(plain.evaluate(black_box(point), &mut other));
+                });
+            };
+            race(rounds, points.len(), &mut ours, &mut plain)
+        }
+        Problem::Assignment(instance) => {
+            let mut plain = PlainAssignmentDual::new(instance);
+            let mut plain = || {
+                points.iter().for_each(|point| {
+                    black_box(plain.evaluate(black_box(point), &mut other));
+                });
+            };
+            race(rounds, points.len(), &mut ours, &mut plain)
+        }
+    };
+    print_row(name, times, bar);
+}
+
+/// Uniform numbers from 0 to 1, the same in every run.
+fn uniform() -> impl FnMut() -> f64 {
+    let mut state = 88_172_645_463_325_252_u64;
+    move || {
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+        (state >> 11) as f64 / (1_u64 << 53) as f64
+    }
+}
+
+fn bench_knapsacks() {
+    let mut random = uniform();
+    for items in [40, 100, 200, 400] {
+        let cases: Vec<(Vec<f64>, Vec<f64>, f64)> = (0..200)
+            .map(|_| {
+                let costs = (0..items).map(|_| 20.0 - 40.0 * random()).collect();
+                let limits: Vec<f64> = (0..items).map(|_| (1.0 + 20.0 * random()).floor()).collect();
+                let capacity = limits.iter().sum::<f64>() * (0.1 + 0.3 * random());
+                (costs, limits, capacity)
+            })
+            .collect();
+        let (mut knapsack, mut plain) = (ContinuousKnapsack::new(items), SortedKnapsack::new(items));
+        let (mut amounts, mut other) = (vec![0.0; items], vec![0.0; items]);
+        let times = race(
+            100,
+            cases.len(),
+            &mut || {
+                for (costs, limits, capacity) in &cases {
+                    black_box(knapsack.solve(black_box(costs), limits, *capacity, &mut amounts));
+                }
+            },
+            &mut || {
+                for (costs, limits, capacity) in &cases {
+                    black_box(plain.solve(black_box(costs), limits, *capacity, &mut other));
+                }
+            },
+        );
+        print_row(&format!("continuous knapsack, {items} items"), times, "");
+    }
+    for (items, capacity) in [(100, 87), (400, 170), (100, 800), (400, 2000)] {
+        let cases: Vec<(Vec<f64>, Vec<u32>)> = (0..50)
+            .map(|_| {
+                let profits = (0..items).map(|_| 300.0 - 400.0 * random()).collect();
+                let weights = (0..items).map(|_| 11 + (21.0 * random()) as u32).collect();
+                (profits, weights)
+            })
+            .collect();
+        let mut knapsack = BinaryKnapsack::new(items, capacity);
+        let mut plain = TableKnapsack::new(items, capacity as usize);
+        let mut chosen = Vec::new();
+        let times = race(
+            50,
+            cases.len(),
+            &mut || {
+                for (profits, weights) in &cases {
+                    black_box(knapsack.solve(black_box(profits), weights, capacity));
+                }
+            },
+            &mut || {
+                for (profits, weights) in &cases {
+                    black_box(plain.solve(black_box(profits), weights, capacity as usize, &mut chosen));
+                }
+            },
+        );
+        print_row(&format!("0/1 knapsack, {items} items, capacity {capacity}"), times, "");
+    }
+}
+
+/// Where the public instances lie, if they are there.
+fn data() -> Option<PathBuf> {
+    let beside = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data");
+    let folder = std::env::var_os("BUNDLENET_DATA").map_or(beside, PathBuf::from);
+    folder.is_dir().then_some(folder)
+}
+
+fn main() {
+    // `cargo test --benches` runs this too, and only wants to know that it starts.
+    if !std::env::args().any(|argument| argument == "--bench") {
+        return;
+    }
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(1).build().unwrap();
+    pool.install(|| {
+        println!("{:<44} {:>9} {:>10} {:>9}   {}", "microseconds per call, one thread", "ours", "plain", "ratio", "bar");
+        bench_knapsacks();
+        for (family, bar) in [
+            (Family::McSml40, "at most 25"),
+            (Family::McBig40, ""),
+            (Family::Ga10x100, ""),
+            (Family::Ga20x400, "at most 200"),
+        ] {
+            let generated = Generator::new(family, 1).instance(0).unwrap();
+            bench_problem(&format!("{family}, generated"), &generated.problem, bar);
+        }
+        let large = Generator::new(Family::McSml40, 1).with_commodities(400).unwrap().instance(0).unwrap();
+        bench_problem("mc-sml-40 with 400 commodities, generated", &large.problem, "");
+        let Some(data) = data() else { return };
+        for (file, bar) in [
+            ("network-design/p33.dat", "at most 25"),
+            ("network-design/pN1_3.dat", ""),
+            ("network-design/pN9_1.dat", "in proportion: 297 x 400 cells"),
+            ("gap/e05100", ""),
+            ("gap/e20100", ""),
+        ] {
+            match Problem::read(data.join(file), ReadOptions::default()) {
+                Ok(problem) => bench_problem(file, &problem, bar),
+                Err(error) => println!("{file}: {error}"),
+            }
+        }
+    });
+}

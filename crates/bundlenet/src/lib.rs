@@ -1,0 +1,48 @@
+//! Minimise convex nonsmooth functions, above all Lagrangian duals.
+//!
+//! # The problem
+//!
+//! ```text
+//! min f(x)   over x free or x >= 0,   f convex, known through an oracle: a value and one subgradient at a point
+//! ```
+//!
+//! # Example
+//!
+//! The Lagrangian dual of a generated network design instance, evaluated at a point:
+//!
+//! ```
+//! use bundlenet::{Family, Generator, Minimized, Oracle};
+//!
+//! let generator = Generator::new(Family::McSml40, 7);
+//! let instance = generator.instance(0)?;
+//! let mut dual = instance.problem.dual();
+//! let point = vec![0.5; dual.dim()];
+//! let mut subgradient = vec![0.0; dual.dim()];
+//! let mut function = Minimized::new(&mut *dual)?;
+//! // The dual is maximised; methods see it minimised.
+//! let value = function.evaluate(&point, &mut subgradient)?;
+//! println!("bound {:.1} after {} evaluation", -value, function.evaluations());
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! # Modules
+//!
+//! | what | where |
+//! |---|---|
+//! | the oracle interface | [`Oracle`], [`SumOracle`], [`Domain`], [`Sense`], [`FnOracle`], [`Minimized`] |
+//! | test functions with known optima | [`Academic`] |
+//! | instances, readers, writers, generators | [`problems`], [`Problem`], [`Generator`] |
+//! | what can go wrong | [`Error`], [`EvaluationError`] |
+
+mod academic;
+mod error;
+mod oracle;
+pub mod problems;
+mod simd;
+
+pub use academic::Academic;
+pub use error::{Element, Error, EvaluationError, InvalidInstance, ParseError};
+pub use oracle::{Bound, Domain, FnOracle, Minimized, Minorants, Oracle, OracleError, Sense, SumOracle};
+pub use problems::{
+    Assignment, AssignmentDual, Family, Format, Generator, NetworkDesign, NetworkDesignDual, Problem, ReadOptions,
+};

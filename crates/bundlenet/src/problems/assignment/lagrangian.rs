@@ -1,0 +1,174 @@
+//! The Lagrangian dual: assignment constraints dualised, one 0/1 knapsack for each bin.
+//!
+//! ```text
+//! LR(pi) = sum_i pi_i + sum_j max { sum_i (p_ij - pi_i) x_i : sum_i w_ij x_i <= c_j, x binary },   pi >= 0
+//! ```
+//!
+//! minimised for a problem that maximises with `<= 1`; with `min` for `max` and `pi` free, maximised for one that
+//! minimises with `= 1`. A subgradient is `1 - sum_j x_ij`.
+
+use rayon::prelude::*;
+
+use super::Assignment;
+use crate::oracle::{Domain, Minorants, Oracle, OracleError, Sense, SumOracle};
+use crate::problems::knapsack::BinaryKnapsack;
+use crate::simd::multiversion;
+
+/// Bins times items from which several threads pay: below, a task costs less than handing it over.
+const PARALLEL_CELLS: usize = 4000;
+
+/// The Lagrangian dual of an [`Assignment`] as an oracle.
+///
+/// There is one multiplier for each item, and components are bins. Large instances are evaluated on several threads
+/// of the current rayon pool; results are the same for any number of them.
+#[derive(Clone, Debug)]
+pub struct AssignmentDual {
+    instance: Assignment,
+    linear: Vec<f64>,
+    solved: Vec<Solved>,
+    /// One for each thread.
+    workers: Vec<Worker>,
+}
+
+/// A bin's solution.
+#[derive(Clone, Debug)]
+struct Solved {
+    profit: f64,
+    chosen: Vec<u32>,
+}
+
+#[derive(Clone, Debug)]
+struct Worker {
+    profits: Vec<f64>,
+    knapsack: BinaryKnapsack,
+}
+
+impl AssignmentDual {
+    /// The dual of an instance.
+    #[must_use]
+    pub fn new(instance: &Assignment) -> Self {
+        let items = instance.items();
+        let solved = Solved { profit: 0.0, chosen: Vec::with_capacity(items) };
+        Self {
+            linear: vec![1.0; items],
+            solved: (0..instance.bins()).map(|_| solved.clone()).collect(),
+            workers: vec![],
+            instance: instance.clone(),
+        }
+        .with_workers()
+    }
+
+    /// Whether several threads pay.
+    fn threads(&self) -> usize {
+        let cells = self.instance.bins() * self.instance.items();
+        if cells < PARALLEL_CELLS { 1 } else { rayon::current_num_threads().min(self.instance.bins()) }
+    }
+
+    /// Makes sure that there is a worker for every thread.
+    fn with_workers(mut self) -> Self {
+        self.hire();
+        self
+    }
+
+    fn hire(&mut self) {
+        let (threads, items) = (self.threads(), self.instance.items());
+        let capacity = self.instance.capacities().iter().copied().max().unwrap_or(0);
+        if self.workers.len() < threads {
+            let worker = || Worker { profits: vec![0.0; items], knapsack: BinaryKnapsack::new(items, capacity) };
+            self.workers.resize_with(threads, worker);
+        }
+    }
+
+    fn solve_bins(&mut self, point: &[f64]) {
+        self.hire();
+        let instance = &self.instance;
+        let threads = self.threads();
+        let per_worker = self.solved.len().div_ceil(threads);
+        let work = |(part, (solved, worker)): (usize, (&mut [Solved], &mut Worker))| {
+            for (offset, solved) in solved.iter_mut().enumerate() {
+                worker.solve(instance, part * per_worker + offset, point, solved);
+            }
+        };
+        if threads > 1 {
+            self.solved.par_chunks_mut(per_worker).zip(&mut self.workers).enumerate().for_each(work);
+        } else {
+            self.solved.chunks_mut(per_worker).zip(&mut self.workers).enumerate().for_each(work);
+        }
+    }
+
+    /// Multiplies a bin's profit: the knapsacks maximise, whatever the problem does.
+    fn sign(&self) -> f64 {
+        -self.instance.sense().sign()
+    }
+}
+
+impl Worker {
+    fn solve(&mut self, instance: &Assignment, bin: usize, point: &[f64], solved: &mut Solved) {
+        let sign = -instance.sense().sign();
+        reduce_dispatched(instance.profits(bin), point, sign, &mut self.profits);
+        solved.profit = self.knapsack.solve(&self.profits, instance.weights(bin), instance.capacities()[bin]);
+        solved.chosen.clear();
+        solved.chosen.extend_from_slice(self.knapsack.chosen());
+    }
+}
+
+#[inline(always)]
+fn reduce<L>(profits: &[f64], point: &[f64], sign: f64, reduced: &mut [f64]) {
+    for ((entry, profit), multiplier) in reduced.iter_mut().zip(profits).zip(point) {
+        *entry = sign * (profit - multiplier);
+    }
+}
+
+multiversion! {
+    fn reduce_dispatched(profits: &[f64], point: &[f64], sign: f64, reduced: &mut [f64]) = reduce;
+}
+
+impl Oracle for AssignmentDual {
+    fn dim(&self) -> usize {
+        self.instance.items()
+    }
+
+    fn domain(&self) -> Domain {
+        match self.instance.sense() {
+            Sense::Maximize => Domain::Nonnegative,
+            Sense::Minimize => Domain::Free,
+        }
+    }
+
+    fn sense(&self) -> Sense {
+        self.instance.sense().opposite()
+    }
+
+    fn evaluate(&mut self, point: &[f64], subgradient: &mut [f64]) -> Result<f64, OracleError> {
+        self.solve_bins(point);
+        subgradient.copy_from_slice(&self.linear);
+        let mut value: f64 = point.iter().sum();
+        for solved in &self.solved {
+            value += self.sign() * solved.profit;
+            solved.chosen.iter().for_each(|&item| subgradient[item as usize] -= 1.0);
+        }
+        Ok(value)
+    }
+
+    fn as_sum(&mut self) -> Option<&mut dyn SumOracle> {
+        Some(self)
+    }
+}
+
+impl SumOracle for AssignmentDual {
+    fn component_count(&self) -> usize {
+        self.instance.bins()
+    }
+
+    fn linear(&self) -> &[f64] {
+        &self.linear
+    }
+
+    fn evaluate_components(&mut self, point: &[f64], minorants: &mut Minorants) -> Result<(), OracleError> {
+        self.solve_bins(point);
+        for solved in &self.solved {
+            minorants.push(self.sign() * solved.profit, solved.chosen.iter().map(|&item| (item, -1.0)));
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,169 @@
+//! File formats, and telling them apart by content.
+
+use std::fmt;
+use std::str::FromStr;
+
+use super::text::Tokens;
+
+/// A file format for instances.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Format {
+    /// The JSON layout of the published data sets, for both problem families.
+    Json,
+    /// Network design, routing costs per commodity (`.dat`).
+    Dat,
+    /// Network design, routing costs alike for all commodities (`.dow`).
+    Dow,
+    /// Generalised assignment, plain text, with or without a leading problem count.
+    AssignmentText,
+}
+
+impl Format {
+    /// The usual file name extension.
+    #[must_use]
+    pub fn extension(self) -> &'static str {
+        match self {
+            Self::Json => "json",
+            Self::Dat => "dat",
+            Self::Dow => "dow",
+            Self::AssignmentText => "txt",
+        }
+    }
+
+    /// Tells the format of a text by its content.
+    ///
+    /// JSON begins with a brace, `.dow` with a title that is not a number. The two formats that are all numbers
+    /// differ in their first line: a problem count, or bins and items, for generalised assignment; nodes, arcs and
+    /// commodities for `.dat`. Where a file breaks its lines elsewhere, the number of numbers decides.
+    pub(crate) fn detect(text: &str) -> Self {
+        let content = text.trim_start();
+        if content.starts_with('{') {
+            return Self::Json;
+        }
+        let first_line = content.lines().next().unwrap_or("");
+        let is_number = |token: &str| token.parse::<f64>().is_ok();
+        if !content.is_empty() && !first_line.split_ascii_whitespace().all(is_number) {
+            return Self::Dow;
+        }
+        let layout = AssignmentLayout::detect(text);
+        match (first_line.split_ascii_whitespace().count(), layout) {
+            (1 | 2, _) | (3, Some(AssignmentLayout::Counted)) => Self::AssignmentText,
+            (3, _) | (_, None) => Self::Dat,
+            (_, Some(_)) => Self::AssignmentText,
+        }
+    }
+}
+
+/// The two layouts of generalised assignment texts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum AssignmentLayout {
+    /// One problem: bins, items, profits, weights, capacities.
+    Single,
+    /// A problem count, then that many problems.
+    Counted,
+}
+
+impl AssignmentLayout {
+    /// The layout whose sizes add up to the number of tokens in the text, if one does.
+    pub(crate) fn detect(text: &str) -> Option<Self> {
+        let mut tokens = text.split_ascii_whitespace();
+        let mut left = text.split_ascii_whitespace().count();
+        // Consumes one problem; false where it does not fit into what is left.
+        fn skip_problem<'a>(tokens: &mut impl Iterator<Item = &'a str>, left: &mut usize) -> bool {
+            let mut size = || tokens.next().and_then(|token| token.parse::<usize>().ok());
+            let (Some(bins), Some(items)) = (size(), size()) else { return false };
+            let body = bins.checked_mul(items).and_then(|n| n.checked_mul(2)).and_then(|n| n.checked_add(bins));
+            let Some(rest) = body.and_then(|body| left.checked_sub(2)?.checked_sub(body)) else { return false };
+            let skipped = *left - 2 - rest;
+            *left = rest;
+            skipped == 0 || tokens.nth(skipped - 1).is_some()
+        }
+        let total = left;
+        if skip_problem(&mut tokens, &mut left) && left == 0 {
+            return Some(Self::Single);
+        }
+        let mut tokens = text.split_ascii_whitespace();
+        let count = tokens.next()?.parse::<usize>().ok()?;
+        left = total - 1;
+        // Every problem takes at least the two tokens of its sizes, so a lying count ends here.
+        if count == 0 || count > left / 2 {
+            return None;
+        }
+        ((0..count).all(|_| skip_problem(&mut tokens, &mut left)) && left == 0).then_some(Self::Counted)
+    }
+
+    /// What a text that adds up to neither layout was probably meant to be: a first line with a single number is a
+    /// problem count.
+    pub(crate) fn guess(file: &str, text: &str) -> Self {
+        let mut tokens = Tokens::new(file, text);
+        tokens.next();
+        let line = tokens.line();
+        match tokens.next() {
+            Some(_) if tokens.line() == line => Self::Single,
+            _ => Self::Counted,
+        }
+    }
+}
+
+impl fmt::Display for Format {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(match self {
+            Self::Json => "JSON",
+            Self::Dat => ".dat",
+            Self::Dow => ".dow",
+            Self::AssignmentText => "generalised assignment text",
+        })
+    }
+}
+
+impl FromStr for Format {
+    type Err = String;
+
+    fn from_str(name: &str) -> Result<Self, String> {
+        match name {
+            "json" => Ok(Self::Json),
+            "dat" => Ok(Self::Dat),
+            "dow" => Ok(Self::Dow),
+            "txt" | "gap" => Ok(Self::AssignmentText),
+            _ => Err(format!("expected json, dat, dow or txt, found {name:?}")),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn formats_are_told_by_content() {
+        assert_eq!(Format::detect(" {\"N\": 2}"), Format::Json);
+        assert_eq!(Format::detect("MULTIGEN.DAT:\n 2 1 1\n"), Format::Dow);
+        assert_eq!(Format::detect("2 1 1\n2 1 3 4 1\n1 5 6\n1 1 -6\n1 2 6\n"), Format::Dat);
+        assert_eq!(Format::detect("1 2\n1 2\n3 4\n5\n"), Format::AssignmentText);
+        assert_eq!(Format::detect("1\n1 2\n1 2\n3 4\n5\n"), Format::AssignmentText);
+        assert_eq!(Format::detect("1 1 2 1 2 3 4 5"), Format::AssignmentText);
+        assert_eq!(Format::detect("1 1 2\n1 2 3 4 5"), Format::AssignmentText);
+        assert_eq!(Format::detect("2 1 1 2 1 3 4 1 1 5 6 1 1 -6 1 2 6"), Format::Dat);
+    }
+
+    #[test]
+    fn a_small_network_is_not_taken_for_an_assignment_of_the_same_length() {
+        // 6 nodes, 7 arcs, 2 commodities have as many numbers as 6 bins and 7 items.
+        let mut text = "6 7 2\n".to_string();
+        for arc in 0..7 {
+            text += &format!("{} {} 1 1 2\n1 1 1\n2 1 1\n", arc % 6 + 1, (arc + 1) % 6 + 1);
+        }
+        text += "1 1 -1\n1 2 1\n2 1 -1\n2 3 1\n";
+        assert_eq!(AssignmentLayout::detect(&text), Some(AssignmentLayout::Single));
+        assert_eq!(Format::detect(&text), Format::Dat);
+    }
+
+    #[test]
+    fn sizes_that_overflow_match_no_layout() {
+        let huge = usize::MAX.to_string();
+        assert_eq!(AssignmentLayout::detect(&format!("{huge} {huge} 1")), None);
+        assert_eq!(AssignmentLayout::detect(&format!("{huge} 1 1 1")), None);
+        assert_eq!(AssignmentLayout::detect(""), None);
+    }
+}

@@ -1,0 +1,282 @@
+//! Data-set families: instances from a seed, written as a folder with a manifest.
+
+use std::fmt;
+use std::path::Path;
+use std::str::FromStr;
+
+use serde::{Deserialize, Serialize};
+
+use super::{Format, Problem, assignment, network_design};
+use crate::error::Error;
+
+/// Changes whenever the same seed would give other instances; part of every manifest.
+pub const GENERATOR_VERSION: u32 = 1;
+
+/// The six data-set families of the Bundle Network paper.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Family {
+    /// Network design, 20 nodes, 226 arcs, 40 commodities.
+    #[serde(rename = "mc-sml-40")]
+    McSml40,
+    /// Network design, 20 nodes, 226 arcs, 40 to 200 commodities.
+    McSmlVar,
+    /// Network design, 30 nodes, 519 arcs, 40 commodities with one destination.
+    #[serde(rename = "mc-big-40")]
+    McBig40,
+    /// Network design, a mixture of small graphs (40 to 200 commodities) and big ones (40 to 120).
+    McBigVar,
+    /// Generalised assignment, 10 bins, 100 items.
+    #[serde(rename = "ga-10-100")]
+    Ga10x100,
+    /// Generalised assignment, 20 bins, 400 items.
+    #[serde(rename = "ga-20-400")]
+    Ga20x400,
+}
+
+impl Family {
+    /// All of them.
+    pub const ALL: [Self; 6] =
+        [Self::McSml40, Self::McSmlVar, Self::McBig40, Self::McBigVar, Self::Ga10x100, Self::Ga20x400];
+
+    /// The name used on the command line and in manifests.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::McSml40 => "mc-sml-40",
+            Self::McSmlVar => "mc-sml-var",
+            Self::McBig40 => "mc-big-40",
+            Self::McBigVar => "mc-big-var",
+            Self::Ga10x100 => "ga-10-100",
+            Self::Ga20x400 => "ga-20-400",
+        }
+    }
+
+    fn is_network_design(self) -> bool {
+        !matches!(self, Self::Ga10x100 | Self::Ga20x400)
+    }
+}
+
+impl fmt::Display for Family {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(self.name())
+    }
+}
+
+impl FromStr for Family {
+    type Err = String;
+
+    fn from_str(name: &str) -> Result<Self, String> {
+        Self::ALL.into_iter().find(|family| family.name() == name).ok_or_else(|| {
+            format!("expected one of {}, found {name:?}", Self::ALL.map(Self::name).join(", "))
+        })
+    }
+}
+
+/// Which part of a data set an instance belongs to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Split {
+    /// To learn from.
+    Train,
+    /// To choose by.
+    Validation,
+    /// To report on, once.
+    Test,
+}
+
+impl Split {
+    /// The part a group belongs to, by its number modulo 5, as for the published data: 3 validation, 4 test, all
+    /// others training. Instances of a group share data, so a split through a group would leak.
+    #[must_use]
+    pub fn of_group(group: usize) -> Self {
+        match group % 5 {
+            3 => Self::Validation,
+            4 => Self::Test,
+            _ => Self::Train,
+        }
+    }
+}
+
+/// A generated instance.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Generated {
+    /// Its name, unique in the data set; ends in the group number.
+    pub name: String,
+    /// Instances with the same number share demands and costs.
+    pub group: usize,
+    /// Which part of the data set it belongs to.
+    pub split: Split,
+    /// The instance.
+    pub problem: Problem,
+}
+
+/// A source of instances of one family. The same seed gives the same instances for ever, and a longer data set
+/// begins with the shorter one.
+#[derive(Clone, Debug)]
+pub struct Generator {
+    family: Family,
+    seed: u64,
+    base: Option<(String, Problem)>,
+    commodities: Option<usize>,
+}
+
+impl Generator {
+    /// A generator with base graphs (or capacities) of its own, drawn from the seed.
+    #[must_use]
+    pub fn new(family: Family, seed: u64) -> Self {
+        Self { family, seed, base: None, commodities: None }
+    }
+
+    /// Perturbs a given instance, called `name` in the manifest, instead: demands and costs (or profits and weights)
+    /// are drawn anew with the statistics of its own.
+    ///
+    /// # Errors
+    /// If the instance is of another problem than the family.
+    pub fn with_base(mut self, name: &str, base: Problem) -> Result<Self, Error> {
+        let fits = self.family.is_network_design() == matches!(base, Problem::NetworkDesign(_));
+        if !fits {
+            let (expected, found) = if self.family.is_network_design() {
+                ("a network design base", "a generalised assignment instance")
+            } else {
+                ("a generalised assignment base", "a network design instance")
+            };
+            return Err(Error::Generate { family: self.family, expected, found: found.to_string() });
+        }
+        self.base = Some((name.to_string(), base));
+        Ok(self)
+    }
+
+    /// Fixes the number of commodities of every network design instance; demands shrink as their number grows.
+    ///
+    /// # Errors
+    /// If the family has no commodities, or the number is 0.
+    pub fn with_commodities(mut self, count: usize) -> Result<Self, Error> {
+        if !self.family.is_network_design() {
+            let expected = "a family with commodities to fix their number";
+            return Err(Error::Generate { family: self.family, expected, found: "one without".to_string() });
+        }
+        if count == 0 {
+            let expected = "at least one commodity";
+            return Err(Error::Generate { family: self.family, expected, found: "none".to_string() });
+        }
+        self.commodities = Some(count);
+        Ok(self)
+    }
+
+    /// Instance number `index`, counted from 0.
+    ///
+    /// # Errors
+    /// If the base graph is too tight for demands drawn with its statistics.
+    pub fn instance(&self, index: usize) -> Result<Generated, Error> {
+        let (name, group, problem) = match &self.base {
+            Some((_, Problem::Assignment(base))) => {
+                assignment::generate::instance(self.family, self.seed, Some(base), index)
+            }
+            Some((_, Problem::NetworkDesign(base))) => {
+                network_design::generate::instance(self.family, self.seed, Some(base), self.commodities, index)?
+            }
+            None if self.family.is_network_design() => {
+                network_design::generate::instance(self.family, self.seed, None, self.commodities, index)?
+            }
+            None => assignment::generate::instance(self.family, self.seed, None, index),
+        };
+        Ok(Generated { name, group, split: Split::of_group(group), problem })
+    }
+
+    /// Writes the first `count` instances as JSON into a folder, and a manifest when all are there. `progress` is
+    /// called after each.
+    ///
+    /// # Errors
+    /// If the folder holds another data set already, cannot be written, or an instance cannot be drawn.
+    pub fn write(&self, count: usize, folder: &Path, mut progress: impl FnMut(&Generated)) -> Result<Manifest, Error> {
+        let mut manifest = Manifest {
+            family: self.family,
+            seed: self.seed,
+            version: GENERATOR_VERSION,
+            base: self.base.as_ref().map(|(name, _)| name.clone()),
+            commodities: self.commodities,
+            instances: Vec::with_capacity(count.min(1 << 20)),
+        };
+        if let Ok(present) = Manifest::read(folder)
+            && !present.has_same_source(&manifest)
+        {
+            let found = format!("{} with seed {}", present.family, present.seed);
+            return Err(Error::Occupied { path: folder.to_path_buf(), found });
+        }
+        let write = |path: &Path, text: &str| {
+            std::fs::write(path, text).map_err(|source| Error::Write { path: path.to_path_buf(), source })
+        };
+        std::fs::create_dir_all(folder).map_err(|source| Error::Write { path: folder.to_path_buf(), source })?;
+        for index in 0..count {
+            let generated = self.instance(index)?;
+            let file = format!("{}.json", generated.name);
+            write(&folder.join(&file), &generated.problem.to_text(Format::Json)?)?;
+            manifest.instances.push(ManifestEntry { file, group: generated.group, split: generated.split });
+            progress(&generated);
+        }
+        let text = serde_json::to_string_pretty(&manifest).map_err(|error| Error::Write {
+            path: folder.join(Manifest::FILE),
+            source: error.into(),
+        })?;
+        write(&folder.join(Manifest::FILE), &(text + "\n"))?;
+        Ok(manifest)
+    }
+}
+
+/// What a folder of generated instances holds: the file `manifest.json`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Manifest {
+    /// The family.
+    pub family: Family,
+    /// The seed.
+    pub seed: u64,
+    /// [`GENERATOR_VERSION`] that wrote it.
+    pub version: u32,
+    /// Name of the base instance, where one was given.
+    pub base: Option<String>,
+    /// Number of commodities, where it was fixed.
+    pub commodities: Option<usize>,
+    /// The instances.
+    pub instances: Vec<ManifestEntry>,
+}
+
+/// An instance in a [`Manifest`].
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ManifestEntry {
+    /// File name, relative to the manifest.
+    pub file: String,
+    /// Instances with the same number share demands and costs.
+    pub group: usize,
+    /// Which part of the data set it belongs to.
+    pub split: Split,
+}
+
+impl Manifest {
+    /// Name of the file in its folder.
+    pub const FILE: &'static str = "manifest.json";
+
+    /// Reads the manifest of a folder.
+    ///
+    /// # Errors
+    /// If there is none, or it is not one.
+    pub fn read(folder: &Path) -> Result<Self, Error> {
+        let path = folder.join(Self::FILE);
+        let text = std::fs::read_to_string(&path).map_err(|source| Error::Read { path: path.clone(), source })?;
+        serde_json::from_str(&text).map_err(|error| {
+            Error::Parse(crate::error::ParseError {
+                file: path.display().to_string(),
+                line: error.line().max(1),
+                expected: "a manifest".to_string(),
+                found: error.to_string(),
+            })
+        })
+    }
+
+    fn has_same_source(&self, other: &Self) -> bool {
+        let source = |manifest: &Self| {
+            (manifest.family, manifest.seed, manifest.version, manifest.base.clone(), manifest.commodities)
+        };
+        source(self) == source(other)
+    }
+}

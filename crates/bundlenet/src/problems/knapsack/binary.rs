@@ -1,0 +1,306 @@
+//! The 0/1 knapsack: `max profit'x` over binary `x` with `weight'x <= capacity`, real profits, whole weights.
+//!
+//! 1. Keep the items that have a profit and fit. If all of them fit together, take them.
+//! 2. Solve the relaxation over `0 <= x <= 1`: it fills by profit per weight and breaks at one ratio. Its value is an
+//!    upper bound; the full items, topped up with the best single one that still fits, are a lower bound.
+//! 3. Changing an item against the relaxation costs at least `|profit - ratio weight|` (Dembo and Hammer). Where that
+//!    exceeds the gap between the bounds, the item is settled. Few are left: the core.
+//! 4. Solve the core by dynamic programming over the capacity that the settled items leave, row by row, or by branch
+//!    and bound where that capacity is too large for a table.
+
+use super::{Filled, fill};
+use crate::simd::{Block, LANES, Lanes, blocks_for, flat, flat_mut, multiversion};
+
+/// Most numbers a dynamic programming table may have (32 MiB); larger cores go to branch and bound.
+const MAX_TABLE: usize = 1 << 22;
+
+/// A solver for 0/1 knapsacks of up to a given size. It allocates only when it is made.
+///
+/// ```
+/// use bundlenet::problems::BinaryKnapsack;
+///
+/// let mut knapsack = BinaryKnapsack::new(3, 10);
+/// assert_eq!(knapsack.solve(&[5.0, 4.0, -1.0], &[6, 4, 1], 10), 9.0);
+/// assert_eq!(knapsack.chosen(), [0, 1]);
+/// ```
+#[derive(Clone, Debug)]
+pub struct BinaryKnapsack {
+    /// Items with a profit that fit: their number, profit, weight, and minus profit per weight, padded to blocks.
+    items: Vec<u32>,
+    profits: Vec<Block>,
+    weights: Vec<Block>,
+    keys: Vec<Block>,
+    /// Positions of the core among those.
+    core: Vec<u32>,
+    /// Rows of the dynamic programming table.
+    table: Vec<f64>,
+    /// The path of branch and bound, and the best one found.
+    path: Vec<bool>,
+    best_path: Vec<bool>,
+    chosen: Vec<u32>,
+}
+
+impl BinaryKnapsack {
+    /// A solver for up to `items` items and capacities up to `capacity`.
+    #[must_use]
+    pub fn new(items: usize, capacity: u32) -> Self {
+        let blocks = blocks_for(items);
+        let table = (items + 1).saturating_mul(capacity as usize + 1).min(MAX_TABLE);
+        Self {
+            items: vec![0; items + 1],
+            profits: vec![Block::splat(0.0); blocks],
+            weights: vec![Block::splat(0.0); blocks],
+            keys: vec![Block::splat(0.0); blocks],
+            core: Vec::with_capacity(items),
+            table: vec![0.0; table],
+            path: Vec::with_capacity(items),
+            best_path: Vec::with_capacity(items),
+            chosen: Vec::with_capacity(items),
+        }
+    }
+
+    /// Returns the greatest profit; [`BinaryKnapsack::chosen`] then holds items that attain it.
+    ///
+    /// Items without profit, zero included, are never chosen.
+    ///
+    /// # Panics
+    /// If the slices differ in length or have more items than the solver was made for.
+    pub fn solve(&mut self, profits: &[f64], weights: &[u32], capacity: u32) -> f64 {
+        assert_eq!(profits.len(), weights.len(), "profits and weights differ in length");
+        assert!(profits.len() < self.items.len(), "more items than the solver was made for");
+        solve_dispatched(self, profits, weights, capacity);
+        self.chosen.iter().map(|&item| profits[item as usize]).sum()
+    }
+
+    /// The items chosen by the last [`BinaryKnapsack::solve`], in ascending order.
+    #[must_use]
+    pub fn chosen(&self) -> &[u32] {
+        &self.chosen
+    }
+
+    #[inline(always)]
+    fn solve_kernel<L: Lanes>(&mut self, profits: &[f64], weights: &[u32], capacity: u32) {
+        self.chosen.clear();
+        let (count, total) = self.keep_useful(profits, weights, capacity);
+        let capacity = f64::from(capacity);
+        if total <= capacity {
+            self.chosen.extend_from_slice(&self.items[..count]);
+            self.chosen.sort_unstable();
+            return;
+        }
+        let weightless = self.chosen.len();
+        let blocks = blocks_for(count);
+        self.compute_keys::<L>(count, blocks);
+        let Some(filled) = fill::<L>(&self.keys[..blocks], &self.weights[..blocks], capacity) else {
+            // Every weight counts towards the total, which exceeds the capacity.
+            return;
+        };
+        let bounds = self.bound::<L>(blocks, filled);
+        let (settled_profit, settled_weight) = self.settle(count, filled, &bounds);
+        let room = (capacity - settled_weight) as usize;
+        let incumbent = bounds.lower - settled_profit;
+        let improved = bounds.lower < bounds.upper && {
+            if (room + 1).saturating_mul(self.core.len() + 1) <= self.table.len() {
+                self.dynamic_programming(room, incumbent)
+            } else {
+                self.branch_and_bound(room as f64, incumbent)
+            }
+        };
+        if !improved {
+            // The lower bound was optimal: the full items and the one that tops them up.
+            self.chosen.truncate(weightless);
+            let keys = &flat(&self.keys)[..count];
+            self.chosen.extend((0..count).filter(|&at| keys[at] < filled.break_cost).map(|at| self.items[at]));
+            if let Some(profit) = bounds.top_up {
+                let (profits, weights) = (flat(&self.profits), flat(&self.weights));
+                let fits = |&at: &usize| {
+                    profits[at] == profit && weights[at] <= filled.left && keys[at] >= filled.break_cost
+                };
+                self.chosen.extend((0..count).find(fits).map(|at| self.items[at]));
+            }
+        }
+        self.chosen.sort_unstable();
+    }
+
+    /// Copies the items with a profit that fit, except for those without weight, which are chosen at once; returns how
+    /// many there are and their weight.
+    #[inline(always)]
+    fn keep_useful(&mut self, profits: &[f64], weights: &[u32], capacity: u32) -> (usize, f64) {
+        let (kept_profits, kept_weights) = (flat_mut(&mut self.profits), flat_mut(&mut self.weights));
+        let mut count = 0;
+        let mut total = 0.0;
+        for (item, (&profit, &weight)) in profits.iter().zip(weights).enumerate() {
+            // Written unconditionally and kept conditionally: no branch to mispredict. `items` has one place to spare,
+            // and `count` never exceeds the item at hand.
+            let useful = (profit > 0.0) & (weight <= capacity) & (weight > 0);
+            if weight == 0 && profit > 0.0 {
+                self.chosen.push(item as u32);
+            }
+            self.items[count] = item as u32;
+            kept_profits[count] = profit;
+            kept_weights[count] = f64::from(weight);
+            total += if useful { f64::from(weight) } else { 0.0 };
+            count += usize::from(useful);
+        }
+        (count, total)
+    }
+
+    /// Minus profit per weight, so that the best are the lowest. Pads the blocks with items that weigh nothing and
+    /// come last.
+    #[inline(always)]
+    fn compute_keys<L: Lanes>(&mut self, count: usize, blocks: usize) {
+        flat_mut(&mut self.profits)[count..blocks * LANES].fill(0.0);
+        flat_mut(&mut self.weights)[count..blocks * LANES].fill(0.0);
+        for ((key, profit), weight) in self.keys.iter_mut().zip(&self.profits).zip(&self.weights).take(blocks) {
+            L::splat(0.0).sub(L::load(profit)).div(L::load(weight)).store(key);
+        }
+        flat_mut(&mut self.keys)[count..blocks * LANES].fill(f64::INFINITY);
+    }
+
+    #[inline(always)]
+    fn bound<L: Lanes>(&self, blocks: usize, filled: Filled) -> Bounds {
+        let (break_cost, left, zero) = (L::splat(filled.break_cost), L::splat(filled.left), L::splat(0.0));
+        let mut full = zero;
+        let mut top_up = zero;
+        for ((key, profit), weight) in self.keys.iter().zip(&self.profits).zip(&self.weights).take(blocks) {
+            let (key, profit, weight) = (L::load(key), L::load(profit), L::load(weight));
+            full = full.add(key.if_less(break_cost, profit, zero));
+            let fits = left.if_less(weight, zero, profit);
+            top_up = key.if_less(break_cost, zero, fits).max(top_up);
+        }
+        let (full, top_up) = (full.sum(), top_up.greatest());
+        Bounds {
+            lower: full + top_up,
+            upper: full - filled.break_cost * filled.left,
+            top_up: (top_up > 0.0).then_some(top_up),
+        }
+    }
+
+    /// Puts the items that the bounds settle among the chosen or drops them, and the others into the core; returns
+    /// the profit and weight of those chosen.
+    #[inline(always)]
+    fn settle(&mut self, count: usize, filled: Filled, bounds: &Bounds) -> (f64, f64) {
+        self.core.clear();
+        let gap = bounds.upper - bounds.lower;
+        let (profits, weights, keys) = (flat(&self.profits), flat(&self.weights), flat(&self.keys));
+        let (mut settled_profit, mut settled_weight) = (0.0, 0.0);
+        for at in 0..count {
+            let loss = (profits[at] + filled.break_cost * weights[at]).abs();
+            if loss < gap || keys[at] == filled.break_cost {
+                self.core.push(at as u32);
+            } else if keys[at] < filled.break_cost {
+                self.chosen.push(self.items[at]);
+                settled_profit += profits[at];
+                settled_weight += weights[at];
+            }
+        }
+        (settled_profit, settled_weight)
+    }
+
+    /// Chooses from the core by dynamic programming; false if nothing beats the incumbent.
+    #[inline(always)]
+    fn dynamic_programming(&mut self, room: usize, incumbent: f64) -> bool {
+        let columns = room + 1;
+        let (profits, weights) = (flat(&self.profits), flat(&self.weights));
+        self.table[..columns].fill(0.0);
+        for (row, &at) in self.core.iter().enumerate() {
+            let (profit, weight) = (profits[at as usize], weights[at as usize] as usize);
+            let (before, after) = self.table[row * columns..(row + 2) * columns].split_at_mut(columns);
+            let head = weight.min(columns);
+            after[..head].copy_from_slice(&before[..head]);
+            for ((new, &without), &with) in after[head..].iter_mut().zip(&before[head..]).zip(&before[..columns - head])
+            {
+                let with = with + profit;
+                *new = if with > without { with } else { without };
+            }
+        }
+        if self.table[self.core.len() * columns + room] <= incumbent {
+            return false;
+        }
+        let mut column = room;
+        for (row, &at) in self.core.iter().enumerate().rev() {
+            if self.table[(row + 1) * columns + column] > self.table[row * columns + column] {
+                self.chosen.push(self.items[at as usize]);
+                column -= weights[at as usize] as usize;
+            }
+        }
+        true
+    }
+
+    /// Chooses from the core by depth-first branch and bound; false if nothing beats the incumbent.
+    fn branch_and_bound(&mut self, room: f64, incumbent: f64) -> bool {
+        let (profits, weights, keys) = (flat(&self.profits), flat(&self.weights), flat(&self.keys));
+        // Best ratio first, so that the relaxation of any tail is a walk along it.
+        self.core.sort_unstable_by(|&a, &b| keys[a as usize].total_cmp(&keys[b as usize]).then(a.cmp(&b)));
+        let core = &self.core;
+        let item = |depth: usize| (profits[core[depth] as usize], weights[core[depth] as usize]);
+        let relaxation = |from: usize, mut room: f64| {
+            let mut value = 0.0;
+            for depth in from..core.len() {
+                let (profit, weight) = item(depth);
+                if weight > room {
+                    return value + profit / weight * room;
+                }
+                value += profit;
+                room -= weight;
+            }
+            value
+        };
+        let (mut best, mut improved) = (incumbent, false);
+        let (mut value, mut left) = (0.0, room);
+        self.path.clear();
+        loop {
+            // Take what fits as long as the relaxation promises more than the best found.
+            while self.path.len() < core.len() && value + relaxation(self.path.len(), left) > best {
+                let (profit, weight) = item(self.path.len());
+                let fits = weight <= left;
+                if fits {
+                    value += profit;
+                    left -= weight;
+                }
+                self.path.push(fits);
+            }
+            if self.path.len() == core.len() && value > best {
+                best = value;
+                improved = true;
+                self.best_path.clone_from(&self.path);
+            }
+            // Go back to the last item taken, and leave it.
+            loop {
+                match self.path.pop() {
+                    None => {
+                        if improved {
+                            let taken = core.iter().zip(&self.best_path).filter(|&(_, &taken)| taken);
+                            self.chosen.extend(taken.map(|(&at, _)| self.items[at as usize]));
+                        }
+                        return improved;
+                    }
+                    Some(false) => {}
+                    Some(true) => {
+                        let (profit, weight) = item(self.path.len());
+                        value -= profit;
+                        left += weight;
+                        self.path.push(false);
+                        break;
+                    }
+                }
+            }
+        }
+    }
+}
+
+struct Bounds {
+    lower: f64,
+    upper: f64,
+    /// Profit of the item that tops up the full ones, if one does.
+    top_up: Option<f64>,
+}
+
+#[inline(always)]
+fn solve<L: Lanes>(knapsack: &mut BinaryKnapsack, profits: &[f64], weights: &[u32], capacity: u32) {
+    knapsack.solve_kernel::<L>(profits, weights, capacity);
+}
+
+multiversion! {
+    fn solve_dispatched(knapsack: &mut BinaryKnapsack, profits: &[f64], weights: &[u32], capacity: u32) = solve;
+}

@@ -1,0 +1,115 @@
+//! Problem families: instances, readers, writers, generators, and their Lagrangian duals as oracles.
+
+pub mod assignment;
+mod format;
+mod generate;
+mod json;
+mod knapsack;
+pub mod network_design;
+mod random;
+mod text;
+
+use std::path::Path;
+
+pub use assignment::{Assignment, AssignmentDual};
+pub use format::Format;
+pub use generate::{Family, GENERATOR_VERSION, Generated, Generator, Manifest, ManifestEntry, Split};
+pub use knapsack::{BinaryKnapsack, ContinuousKnapsack};
+pub use network_design::{NetworkDesign, NetworkDesignDual};
+
+use crate::error::Error;
+use crate::oracle::{Oracle, Sense};
+
+/// An instance of one of the families.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Problem {
+    /// Multicommodity network design (MC).
+    NetworkDesign(NetworkDesign),
+    /// Generalised assignment (GA).
+    Assignment(Assignment),
+}
+
+/// What a file does not say of itself.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct ReadOptions {
+    /// Sense of a generalised assignment file that does not state it. Without it, text minimises (with `= 1`) and
+    /// JSON maximises (with `<= 1`).
+    pub sense: Option<Sense>,
+    /// Which problem of a file with several, counted from 1.
+    pub problem: Option<usize>,
+}
+
+impl Problem {
+    /// Reads an instance from a file in any known format, plain or gzip; the content tells which.
+    ///
+    /// # Errors
+    /// If the file cannot be read, is not as its format demands (with file, line, expected and found), or holds
+    /// several problems and `options` does not choose one.
+    pub fn read(path: impl AsRef<Path>, options: ReadOptions) -> Result<Self, Error> {
+        let path = path.as_ref();
+        Self::parse(&path.display().to_string(), text::read_file(path)?, options)
+    }
+
+    /// Reads an instance from the bytes of a file; `file` is what errors call it.
+    ///
+    /// # Errors
+    /// As [`Problem::read`].
+    pub fn parse(file: &str, bytes: Vec<u8>, options: ReadOptions) -> Result<Self, Error> {
+        let mut problems = Self::parse_all(file, bytes, options.sense)?;
+        let found = problems.len();
+        match options.problem {
+            None if found == 1 => Ok(problems.swap_remove(0)),
+            Some(chosen) if (1..=found).contains(&chosen) => Ok(problems.swap_remove(chosen - 1)),
+            chosen => Err(Error::ProblemNumber { file: file.to_string(), found, chosen }),
+        }
+    }
+
+    /// Reads all instances in the bytes of a file: only generalised assignment text can hold several.
+    ///
+    /// # Errors
+    /// As [`Problem::read`].
+    pub fn parse_all(file: &str, bytes: Vec<u8>, sense: Option<Sense>) -> Result<Vec<Self>, Error> {
+        let bytes = text::decompress(bytes).map_err(|source| Error::Read { path: file.into(), source })?;
+        // A title in another encoding is no obstacle; anything else that is no text fails as a wrong token.
+        let text = String::from_utf8_lossy(&bytes);
+        let text = text.strip_prefix('\u{feff}').unwrap_or(&text);
+        Ok(match Format::detect(text) {
+            Format::Json => {
+                let raw = json::RawInstance::parse(file, text)?;
+                if raw.fields.tail.is_some() || raw.fields.nodes.is_some() {
+                    vec![Self::NetworkDesign(network_design::parse::json(&raw)?)]
+                } else if raw.fields.bins.is_some() || raw.fields.items.is_some() {
+                    vec![Self::Assignment(assignment::parse::json(&raw, sense)?)]
+                } else {
+                    return Err(raw.unknown().into());
+                }
+            }
+            Format::Dat => vec![Self::NetworkDesign(network_design::parse::dat(file, text)?)],
+            Format::Dow => vec![Self::NetworkDesign(network_design::parse::dow(file, text)?)],
+            Format::AssignmentText => assignment::parse::text(file, text, sense.unwrap_or(Sense::Minimize))?
+                .into_iter()
+                .map(Self::Assignment)
+                .collect(),
+        })
+    }
+
+    /// The instance as text in a format.
+    ///
+    /// # Errors
+    /// If the format cannot hold it.
+    pub fn to_text(&self, format: Format) -> Result<String, Error> {
+        match self {
+            Self::NetworkDesign(instance) => instance.to_text(format),
+            Self::Assignment(instance) => instance.to_text(format),
+        }
+    }
+
+    /// The Lagrangian dual as an oracle.
+    #[must_use]
+    pub fn dual(&self) -> Box<dyn Oracle + Send> {
+        match self {
+            Self::NetworkDesign(instance) => Box::new(NetworkDesignDual::new(instance)),
+            Self::Assignment(instance) => Box::new(AssignmentDual::new(instance)),
+        }
+    }
+}

@@ -1,0 +1,278 @@
+//! The Lagrangian dual: flow conservation dualised, one continuous knapsack for each arc.
+//!
+//! ```text
+//! LR(pi) = sum_k q_k (pi[k][o_k] - pi[k][d_k]) + sum_a min(0, f_a + min_x sum_k w_a^k x^k),
+//! w_a^k = r_a^k - pi[k][tail] + pi[k][head],   0 <= x^k <= q_k,   sum_k x^k <= c_a
+//! ```
+//!
+//! over the commodities that may use the arc. It is maximised; a subgradient is `b - A x`.
+
+use rayon::prelude::*;
+
+use super::NetworkDesign;
+use crate::oracle::{Minorants, Oracle, OracleError, Sense, SumOracle};
+use crate::problems::knapsack::{Filled, fill_from};
+use crate::simd::{Block, LANES, Lanes, blocks_for, flat, flat_mut, multiversion};
+
+/// Arcs times commodities that are worth a task of their own: some 20 microseconds of work.
+const CELLS_PER_TASK: usize = 1 << 15;
+
+/// The Lagrangian dual of a [`NetworkDesign`] as an oracle.
+///
+/// Multipliers `pi[k][i]` are free and stored by commodity, then node. Components are arcs. Large instances are
+/// evaluated on several threads of the current rayon pool; results are the same for any number of them.
+#[derive(Clone, Debug)]
+pub struct NetworkDesignDual {
+    tables: Tables,
+    /// The supplies `b`, in the order of the multipliers.
+    linear: Vec<f64>,
+    /// The point, by node, then commodity.
+    point: Vec<Block>,
+    tasks: Vec<Task>,
+}
+
+/// What an evaluation reads: everything by commodity in blocks.
+#[derive(Clone, Debug)]
+struct Tables {
+    nodes: usize,
+    commodities: usize,
+    /// Blocks for one number per commodity.
+    blocks: usize,
+    arcs: Vec<super::Arc>,
+    demands: Vec<Block>,
+    /// Routing costs by arc; infinite where a commodity may not use the arc.
+    costs: Vec<Block>,
+}
+
+/// A fixed range of arcs, its results, and the memory to solve them.
+///
+/// The number of tasks depends on the instance alone, so that sums run in the same order on any number of threads.
+#[derive(Clone, Debug)]
+struct Task {
+    arcs: std::ops::Range<usize>,
+    value: f64,
+    /// Net inflow by node, then commodity.
+    inflow: Vec<Block>,
+    scratch: Scratch,
+}
+
+#[derive(Clone, Debug)]
+struct Scratch {
+    reduced_costs: Vec<Block>,
+    amounts: Vec<Block>,
+}
+
+impl NetworkDesignDual {
+    /// The dual of an instance.
+    #[must_use]
+    pub fn new(instance: &NetworkDesign) -> Self {
+        let (nodes, commodities) = (instance.nodes(), instance.commodities().len());
+        let arc_count = instance.arcs().len();
+        let blocks = blocks_for(commodities);
+        let mut demands = vec![Block::splat(0.0); blocks];
+        let mut linear = vec![0.0; instance.dual_dim()];
+        for (k, commodity) in instance.commodities().iter().enumerate() {
+            flat_mut(&mut demands)[k] = commodity.demand;
+            linear[k * nodes + commodity.origin] += commodity.demand;
+            linear[k * nodes + commodity.destination] -= commodity.demand;
+        }
+        let mut costs = vec![Block::splat(f64::INFINITY); arc_count * blocks];
+        for (arc, row) in costs.chunks_exact_mut(blocks).enumerate() {
+            for (k, &cost) in instance.routing_costs(arc).iter().enumerate() {
+                if instance.is_usable(arc, k) {
+                    flat_mut(row)[k] = cost;
+                }
+            }
+        }
+        let arcs_per_task = (CELLS_PER_TASK / (blocks * LANES)).max(1);
+        let tasks = (0..arc_count)
+            .step_by(arcs_per_task)
+            .map(|start| Task {
+                arcs: start..(start + arcs_per_task).min(arc_count),
+                value: 0.0,
+                inflow: vec![Block::splat(0.0); nodes * blocks],
+                scratch: Scratch {
+                    reduced_costs: vec![Block::splat(0.0); blocks],
+                    amounts: vec![Block::splat(0.0); blocks],
+                },
+            })
+            .collect();
+        Self {
+            tables: Tables { nodes, commodities, blocks, arcs: instance.arcs().to_vec(), demands, costs },
+            linear,
+            point: vec![Block::splat(0.0); nodes * blocks],
+            tasks,
+        }
+    }
+
+    /// Lays the point out by node, then commodity.
+    fn load(&mut self, point: &[f64]) {
+        let Tables { nodes, commodities, blocks, .. } = self.tables;
+        for (node, row) in self.point.chunks_exact_mut(blocks).enumerate() {
+            let column = point[node..].iter().step_by(nodes);
+            flat_mut(row)[..commodities].iter_mut().zip(column).for_each(|(entry, &number)| *entry = number);
+        }
+    }
+
+    fn linear_value(&self, point: &[f64]) -> f64 {
+        self.linear.iter().zip(point).map(|(supply, multiplier)| supply * multiplier).sum()
+    }
+}
+
+impl Tables {
+    /// The value of an arc's subproblem; where it is negative the arc is open and `scratch.amounts` its flow.
+    #[inline(always)]
+    fn solve_arc<L: Lanes>(&self, index: usize, point: &[Block], scratch: &mut Scratch) -> f64 {
+        let blocks = self.blocks;
+        let arc = &self.arcs[index];
+        let tail = &point[arc.tail * blocks..(arc.tail + 1) * blocks];
+        let head = &point[arc.head * blocks..(arc.head + 1) * blocks];
+        let costs = &self.costs[index * blocks..(index + 1) * blocks];
+        let demands = &self.demands[..blocks];
+        let reduced = &mut scratch.reduced_costs[..blocks];
+        let zero = L::splat(0.0);
+        let (mut gain, mut load, mut least) = (zero, zero, zero);
+        for block in 0..blocks {
+            let demand = L::load(&demands[block]);
+            let cost = L::load(&costs[block]).sub(L::load(&tail[block])).add(L::load(&head[block]));
+            cost.store(&mut reduced[block]);
+            // Zero where the cost is positive, even if it is infinite.
+            gain = gain.add(cost.min(zero).mul(demand));
+            load = load.add(cost.if_less(zero, demand, zero));
+            least = cost.min(least);
+        }
+        let (gain, load, least) = (gain.sum(), load.sum(), least.least());
+        // Most arcs stay closed even if everything that pays, or the best of it up to the capacity, were routed.
+        if arc.fixed_cost + gain >= 0.0 || arc.fixed_cost + least * arc.capacity >= 0.0 {
+            return 0.0;
+        }
+        let reduced = &*reduced;
+        let Filled { break_cost, mut left } = if load <= arc.capacity {
+            Filled { break_cost: 0.0, left: 0.0 }
+        } else {
+            fill_from::<L>(reduced, demands, arc.capacity, least, load)
+        };
+        let limit = L::splat(break_cost);
+        let mut routed = zero;
+        for ((amounts, costs), demands) in scratch.amounts.iter_mut().zip(reduced).zip(demands) {
+            let (cost, demand) = (L::load(costs), L::load(demands));
+            cost.if_less(limit, demand, zero).store(amounts);
+            routed = routed.add(cost.if_less(limit, cost.mul(demand), zero));
+        }
+        let mut value = arc.fixed_cost + routed.sum();
+        if left > 0.0 {
+            let items = flat_mut(&mut scratch.amounts).iter_mut().zip(flat(reduced)).zip(flat(demands));
+            for ((amount, &cost), &demand) in items {
+                if cost == break_cost {
+                    *amount = demand.min(left);
+                    left -= *amount;
+                    value += cost * *amount;
+                }
+            }
+        }
+        value.min(0.0)
+    }
+
+    #[inline(always)]
+    fn run<L: Lanes>(&self, point: &[Block], task: &mut Task) {
+        let blocks = self.blocks;
+        task.value = 0.0;
+        task.inflow.fill(Block::splat(0.0));
+        for index in task.arcs.clone() {
+            let value = self.solve_arc::<L>(index, point, &mut task.scratch);
+            if value < 0.0 {
+                task.value += value;
+                let (tail, head) = (self.arcs[index].tail, self.arcs[index].head);
+                let amounts = &task.scratch.amounts[..blocks];
+                let outflow = &mut task.inflow[tail * blocks..(tail + 1) * blocks];
+                for (total, amount) in outflow.iter_mut().zip(amounts) {
+                    L::load(total).sub(L::load(amount)).store(total);
+                }
+                let inflow = &mut task.inflow[head * blocks..(head + 1) * blocks];
+                for (total, amount) in inflow.iter_mut().zip(amounts) {
+                    L::load(total).add(L::load(amount)).store(total);
+                }
+            }
+        }
+    }
+}
+
+#[inline(always)]
+fn run<L: Lanes>(tables: &Tables, point: &[Block], task: &mut Task) {
+    tables.run::<L>(point, task);
+}
+
+multiversion! {
+    fn run_dispatched(tables: &Tables, point: &[Block], task: &mut Task) = run;
+}
+
+#[inline(always)]
+fn solve_arc<L: Lanes>(tables: &Tables, index: usize, point: &[Block], scratch: &mut Scratch) -> f64 {
+    tables.solve_arc::<L>(index, point, scratch)
+}
+
+multiversion! {
+    fn solve_arc_dispatched(tables: &Tables, index: usize, point: &[Block], scratch: &mut Scratch) -> f64 = solve_arc;
+}
+
+impl Oracle for NetworkDesignDual {
+    fn dim(&self) -> usize {
+        self.linear.len()
+    }
+
+    fn sense(&self) -> Sense {
+        Sense::Maximize
+    }
+
+    fn evaluate(&mut self, point: &[f64], subgradient: &mut [f64]) -> Result<f64, OracleError> {
+        self.load(point);
+        let (tables, by_node) = (&self.tables, &self.point);
+        if self.tasks.len() > 1 && rayon::current_num_threads() > 1 {
+            self.tasks.par_iter_mut().for_each(|task| run_dispatched(tables, by_node, task));
+        } else {
+            self.tasks.iter_mut().for_each(|task| run_dispatched(tables, by_node, task));
+        }
+        subgradient.copy_from_slice(&self.linear);
+        let Tables { nodes, commodities, blocks, .. } = self.tables;
+        let mut value = self.linear_value(point);
+        for task in &self.tasks {
+            value += task.value;
+            for (node, row) in task.inflow.chunks_exact(blocks).enumerate() {
+                let column = subgradient[node..].iter_mut().step_by(nodes);
+                column.zip(&flat(row)[..commodities]).for_each(|(entry, &inflow)| *entry += inflow);
+            }
+        }
+        Ok(value)
+    }
+
+    fn as_sum(&mut self) -> Option<&mut dyn SumOracle> {
+        Some(self)
+    }
+}
+
+impl SumOracle for NetworkDesignDual {
+    fn component_count(&self) -> usize {
+        self.tables.arcs.len()
+    }
+
+    fn linear(&self) -> &[f64] {
+        &self.linear
+    }
+
+    fn evaluate_components(&mut self, point: &[f64], minorants: &mut Minorants) -> Result<(), OracleError> {
+        self.load(point);
+        let Tables { nodes, commodities, .. } = self.tables;
+        let scratch = &mut self.tasks[0].scratch;
+        for (index, arc) in self.tables.arcs.iter().enumerate() {
+            let value = solve_arc_dispatched(&self.tables, index, &self.point, scratch);
+            let amounts = if value < 0.0 { &flat(&scratch.amounts)[..commodities] } else { &[] };
+            let entries = amounts.iter().enumerate().filter(|&(_, &amount)| amount > 0.0);
+            // A loop's flow leaves and enters the same node.
+            let entries = entries.filter(|_| arc.tail != arc.head).flat_map(|(k, &amount)| {
+                [((k * nodes + arc.tail) as u32, -amount), ((k * nodes + arc.head) as u32, amount)]
+            });
+            minorants.push(value, entries);
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,272 @@
+//! Reading files: decompression, whitespace-separated numbers with line numbers, places in JSON.
+
+use std::fmt::{Arguments, Display};
+use std::io::{self, Read};
+use std::path::Path;
+use std::str::FromStr;
+
+use flate2::read::MultiGzDecoder;
+use serde::de::{DeserializeSeed, Deserializer, Error as _, IgnoredAny, MapAccess, SeqAccess, Visitor};
+
+use crate::error::{Error, InvalidInstance, ParseError};
+
+/// Files are refused beyond this size, decompressed, so that a small archive cannot fill the memory.
+const MAX_BYTES: u64 = 1 << 30;
+
+/// Reads a file, decompressing it where its content says gzip.
+pub(crate) fn read_file(path: &Path) -> Result<Vec<u8>, Error> {
+    let read = || -> io::Result<Vec<u8>> {
+        let file = std::fs::File::open(path)?;
+        read_within(file, MAX_BYTES)
+    };
+    read().and_then(decompress).map_err(|source| Error::Read { path: path.to_path_buf(), source })
+}
+
+/// The content of a gzip archive, or the bytes themselves where they are none.
+pub(crate) fn decompress(bytes: Vec<u8>) -> io::Result<Vec<u8>> {
+    if bytes.starts_with(&[0x1f, 0x8b]) {
+        read_within(MultiGzDecoder::new(bytes.as_slice()), MAX_BYTES)
+    } else {
+        Ok(bytes)
+    }
+}
+
+fn read_within(source: impl Read, limit: u64) -> io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    source.take(limit + 1).read_to_end(&mut bytes)?;
+    if bytes.len() as u64 > limit {
+        let message = format!("expected at most {limit} bytes, decompressed; found more");
+        return Err(io::Error::new(io::ErrorKind::FileTooLarge, message));
+    }
+    Ok(bytes)
+}
+
+impl InvalidInstance {
+    /// The same complaint, with the place in the file that caused it.
+    pub(crate) fn at(self, file: &str, line: usize) -> ParseError {
+        let Self { element, expected, found } = self;
+        ParseError { file: file.to_string(), line, expected: format!("{element} to be {expected}"), found }
+    }
+}
+
+/// Whitespace-separated tokens of a text, with the line each one stands on.
+#[derive(Clone)]
+pub(crate) struct Tokens<'a> {
+    file: &'a str,
+    rest: &'a str,
+    line: usize,
+}
+
+impl<'a> Tokens<'a> {
+    pub(crate) fn new(file: &'a str, text: &'a str) -> Self {
+        Self { file, rest: text, line: 1 }
+    }
+
+    /// Line of the token read last.
+    pub(crate) fn line(&self) -> usize {
+        self.line
+    }
+
+    /// Drops the rest of the present line.
+    pub(crate) fn skip_line(&mut self) {
+        match self.rest.find('\n') {
+            None => self.rest = "",
+            Some(end) => {
+                self.rest = &self.rest[end + 1..];
+                self.line += 1;
+            }
+        }
+    }
+
+    /// Number of tokens left, none of them consumed.
+    pub(crate) fn count_left(&self) -> usize {
+        self.rest.split_ascii_whitespace().count()
+    }
+
+    pub(crate) fn next(&mut self) -> Option<&'a str> {
+        let bytes = self.rest.as_bytes();
+        let start = bytes.iter().position(|byte| !byte.is_ascii_whitespace()).unwrap_or(bytes.len());
+        self.line += bytes[..start].iter().filter(|&&byte| byte == b'\n').count();
+        if start == bytes.len() {
+            self.rest = "";
+            return None;
+        }
+        let length = bytes[start..].iter().position(u8::is_ascii_whitespace).unwrap_or(bytes.len() - start);
+        let token = &self.rest[start..start + length];
+        self.rest = &self.rest[start + length..];
+        Some(token)
+    }
+
+    /// An error at the token read last.
+    pub(crate) fn error(&self, expected: impl Display, found: impl Display) -> ParseError {
+        ParseError {
+            file: self.file.to_string(),
+            line: self.line,
+            expected: expected.to_string(),
+            found: found.to_string(),
+        }
+    }
+
+    fn parse<T: FromStr>(
+        &mut self,
+        what: Arguments<'_>,
+        kind: &str,
+        accept: impl Fn(&T) -> bool,
+    ) -> Result<T, ParseError> {
+        let Some(token) = self.next() else {
+            return Err(self.error(format_args!("{what} ({kind})"), "the end of the file"));
+        };
+        match token.parse() {
+            Ok(number) if accept(&number) => Ok(number),
+            _ => Err(self.error(format_args!("{what} ({kind})"), Quoted(token))),
+        }
+    }
+
+    /// A finite real number.
+    pub(crate) fn real(&mut self, what: Arguments<'_>) -> Result<f64, ParseError> {
+        self.parse(what, "a finite number", |number: &f64| number.is_finite())
+    }
+
+    /// How many of something there are.
+    pub(crate) fn count(&mut self, what: Arguments<'_>) -> Result<usize, ParseError> {
+        self.parse(what, "a whole number", |_| true)
+    }
+
+    /// A number as [`u32`].
+    pub(crate) fn integer(&mut self, what: Arguments<'_>) -> Result<u32, ParseError> {
+        self.parse(what, "a whole number below 2^32", |_| true)
+    }
+
+    /// An index counted from 1 in the file, returned counted from 0.
+    pub(crate) fn index(&mut self, what: Arguments<'_>, count: usize) -> Result<usize, ParseError> {
+        let kind = format!("a number from 1 to {count}");
+        self.parse(what, &kind, |&number: &usize| (1..=count).contains(&number)).map(|number| number - 1)
+    }
+
+    /// Fails if there is anything left.
+    pub(crate) fn end(&mut self) -> Result<(), ParseError> {
+        match self.next() {
+            None => Ok(()),
+            Some(token) => Err(self.error("the end of the file", Quoted(token))),
+        }
+    }
+}
+
+/// A token in quotes, shortened so that a binary file does not flood the terminal.
+pub(crate) struct Quoted<'a>(pub(crate) &'a str);
+
+impl Display for Quoted<'_> {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        const SHOWN: usize = 30;
+        let shown: String = self.0.chars().take(SHOWN).collect();
+        let more = if shown.len() < self.0.len() { "..." } else { "" };
+        write!(formatter, "{shown:?}{more}")
+    }
+}
+
+/// A step from a JSON value to one of its parts.
+#[derive(Clone, Copy)]
+pub(crate) enum JsonStep {
+    Key(&'static str),
+    Index(usize),
+}
+
+/// The line on which the value at `path` begins or ends, or the first line where there is none.
+///
+/// Only called to word an error: it reads the text again and stops at the place.
+pub(crate) fn json_line(text: &str, path: &[JsonStep]) -> usize {
+    match Locate(path).deserialize(&mut serde_json::Deserializer::from_str(text)) {
+        Ok(()) => 1,
+        Err(stopped) => stopped.line().max(1),
+    }
+}
+
+struct Locate<'a>(&'a [JsonStep]);
+
+impl<'de> DeserializeSeed<'de> for Locate<'_> {
+    type Value = ();
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
+        if self.0.is_empty() {
+            // Consume the value, so that the error points at it and not at what precedes it.
+            serde::Deserialize::deserialize(deserializer).map(|_: IgnoredAny| ())?;
+            return Err(D::Error::custom("here"));
+        }
+        deserializer.deserialize_any(self)
+    }
+}
+
+impl<'de> Visitor<'de> for Locate<'_> {
+    type Value = ();
+
+    fn expecting(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.write_str("an object or an array")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<(), A::Error> {
+        while let Some(key) = map.next_key::<String>()? {
+            match self.0[0] {
+                JsonStep::Key(wanted) if wanted == key => map.next_value_seed(Locate(&self.0[1..]))?,
+                _ => drop(map.next_value::<IgnoredAny>()?),
+            }
+        }
+        Ok(())
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut sequence: A) -> Result<(), A::Error> {
+        let JsonStep::Index(wanted) = self.0[0] else { return Err(A::Error::custom("here")) };
+        for _ in 0..wanted {
+            if sequence.next_element::<IgnoredAny>()?.is_none() {
+                return Err(A::Error::custom("here"));
+            }
+        }
+        sequence.next_element_seed(Locate(&self.0[1..])).map(|_| ())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tokens_know_their_lines() {
+        let mut tokens = Tokens::new("f", " 1\n\n 2 x\n");
+        assert_eq!(tokens.count_left(), 3);
+        assert_eq!(tokens.real(format_args!("a")).unwrap(), 1.0);
+        assert_eq!(tokens.line(), 1);
+        assert_eq!(tokens.index(format_args!("b"), 2).unwrap(), 1);
+        assert_eq!(tokens.line(), 3);
+        let error = tokens.real(format_args!("the cost")).unwrap_err();
+        assert_eq!(error.to_string(), "f: line 3: expected the cost (a finite number), found \"x\"");
+        let error = tokens.count(format_args!("the size")).unwrap_err();
+        assert_eq!(error.found, "the end of the file");
+        assert!(Tokens::new("f", "nan").real(format_args!("a")).is_err());
+        assert!(Tokens::new("f", "3").index(format_args!("a"), 2).is_err());
+        assert!(Tokens::new("f", "0").index(format_args!("a"), 2).is_err());
+    }
+
+    #[test]
+    fn places_in_json_are_found() {
+        let text = "{\n \"a\": [1,\n 2,\n 3],\n \"b\": {\"c\": [[1],\n [2]]}\n}";
+        assert_eq!(json_line(text, &[JsonStep::Key("a"), JsonStep::Index(1)]), 3);
+        assert_eq!(
+            json_line(
+                text,
+                &[JsonStep::Key("b"), JsonStep::Key("c"), JsonStep::Index(1), JsonStep::Index(0)]
+            ),
+            6
+        );
+        assert_eq!(json_line(text, &[JsonStep::Key("missing")]), 1);
+    }
+
+    #[test]
+    fn an_archive_that_swells_is_refused() {
+        use std::io::Write;
+        let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+        encoder.write_all(&[0; 5000]).unwrap();
+        let archive = encoder.finish().unwrap();
+        assert_eq!(read_within(MultiGzDecoder::new(archive.as_slice()), 5000).unwrap(), [0; 5000]);
+        let error = read_within(MultiGzDecoder::new(archive.as_slice()), 4999).unwrap_err();
+        assert_eq!(error.kind(), io::ErrorKind::FileTooLarge);
+    }
+}

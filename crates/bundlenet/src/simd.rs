@@ -1,0 +1,337 @@
+//! Blocks of eight numbers, and functions compiled for several instruction sets.
+//!
+//! Kernels are written once, over the operations of [`Lanes`], and compiled for every instruction set that has an
+//! implementation of it. Sums run in eight separate lanes that [`Lanes::sum`] adds in a fixed order, so results are the
+//! same to the last bit whatever instruction set runs them.
+
+/// Numbers in a block.
+pub(crate) const LANES: usize = 8;
+
+/// Eight numbers, aligned to a cache line.
+#[derive(Clone, Copy, Debug)]
+#[repr(align(64))]
+pub(crate) struct Block(pub(crate) [f64; LANES]);
+
+impl Block {
+    #[inline(always)]
+    pub(crate) fn splat(number: f64) -> Self {
+        Self([number; LANES])
+    }
+}
+
+/// Eight numbers in registers, with operations on all of them at once.
+///
+/// Implementations other than [`Portable`] are only ever named by [`multiversion`], after it has made sure that the
+/// machine has the instructions.
+pub(crate) trait Lanes: Copy {
+    fn splat(number: f64) -> Self;
+    fn load(block: &Block) -> Self;
+    fn store(self, block: &mut Block);
+    fn add(self, other: Self) -> Self;
+    fn sub(self, other: Self) -> Self;
+    fn mul(self, other: Self) -> Self;
+    fn div(self, other: Self) -> Self;
+    /// `self` where it is less, `other` elsewhere.
+    fn min(self, other: Self) -> Self;
+    /// `self` where it is greater, `other` elsewhere.
+    fn max(self, other: Self) -> Self;
+    /// `yes` where `self < other`, `no` elsewhere.
+    fn if_less(self, other: Self, yes: Self, no: Self) -> Self;
+
+    #[inline(always)]
+    fn block(self) -> Block {
+        let mut block = Block::splat(0.0);
+        self.store(&mut block);
+        block
+    }
+
+    /// Combines the lanes, always in the same order.
+    #[inline(always)]
+    fn fold(self, combine: impl Fn(f64, f64) -> f64) -> f64 {
+        let [a, b, c, d, e, f, g, h] = self.block().0;
+        let (ae, bf, cg, dh) = (combine(a, e), combine(b, f), combine(c, g), combine(d, h));
+        combine(combine(ae, cg), combine(bf, dh))
+    }
+
+    #[inline(always)]
+    fn sum(self) -> f64 {
+        self.fold(|a, b| a + b)
+    }
+
+    #[inline(always)]
+    fn least(self) -> f64 {
+        self.fold(|a, b| if a < b { a } else { b })
+    }
+
+    #[inline(always)]
+    fn greatest(self) -> f64 {
+        self.fold(|a, b| if a > b { a } else { b })
+    }
+}
+
+/// Eight numbers for any machine.
+#[derive(Clone, Copy)]
+pub(crate) struct Portable([f64; LANES]);
+
+impl Portable {
+    #[inline(always)]
+    fn zip(self, other: Self, combine: impl Fn(f64, f64) -> f64) -> Self {
+        Self(std::array::from_fn(|lane| combine(self.0[lane], other.0[lane])))
+    }
+}
+
+impl Lanes for Portable {
+    #[inline(always)]
+    fn splat(number: f64) -> Self {
+        Self([number; LANES])
+    }
+    #[inline(always)]
+    fn load(block: &Block) -> Self {
+        Self(block.0)
+    }
+    #[inline(always)]
+    fn store(self, block: &mut Block) {
+        block.0 = self.0;
+    }
+    #[inline(always)]
+    fn add(self, other: Self) -> Self {
+        self.zip(other, |a, b| a + b)
+    }
+    #[inline(always)]
+    fn sub(self, other: Self) -> Self {
+        self.zip(other, |a, b| a - b)
+    }
+    #[inline(always)]
+    fn mul(self, other: Self) -> Self {
+        self.zip(other, |a, b| a * b)
+    }
+    #[inline(always)]
+    fn div(self, other: Self) -> Self {
+        self.zip(other, |a, b| a / b)
+    }
+    #[inline(always)]
+    fn min(self, other: Self) -> Self {
+        self.zip(other, |a, b| if a < b { a } else { b })
+    }
+    #[inline(always)]
+    fn max(self, other: Self) -> Self {
+        self.zip(other, |a, b| if a > b { a } else { b })
+    }
+    #[inline(always)]
+    fn if_less(self, other: Self, yes: Self, no: Self) -> Self {
+        Self(std::array::from_fn(|lane| if self.0[lane] < other.0[lane] { yes.0[lane] } else { no.0[lane] }))
+    }
+}
+
+/// Implements [`Lanes`] by intrinsics on an array of registers.
+#[cfg(target_arch = "x86_64")]
+macro_rules! lanes_by_intrinsics {
+    ($name:ident, $register:ty, $count:literal, $set1:ident, $load:ident, $store:ident, $add:ident, $sub:ident,
+     $mul:ident, $div:ident, $min:ident, $max:ident, |$a:ident, $b:ident, $yes:ident, $no:ident| $select:expr) => {
+        #[derive(Clone, Copy)]
+        pub(crate) struct $name([$register; $count]);
+
+        impl $name {
+            #[inline(always)]
+            fn zip(self, other: Self, combine: impl Fn($register, $register) -> $register) -> Self {
+                Self(std::array::from_fn(|part| combine(self.0[part], other.0[part])))
+            }
+        }
+
+        impl Lanes for $name {
+            #[inline(always)]
+            fn splat(number: f64) -> Self {
+                // SAFETY: `multiversion` has made sure of the instructions, here and below.
+                Self([unsafe { $set1(number) }; $count])
+            }
+            #[inline(always)]
+            fn load(block: &Block) -> Self {
+                // SAFETY: every part lies within the block, which is aligned to 64 bytes.
+                Self(std::array::from_fn(|part| unsafe { $load(block.0.as_ptr().add(part * LANES / $count)) }))
+            }
+            #[inline(always)]
+            fn store(self, block: &mut Block) {
+                for (part, register) in self.0.into_iter().enumerate() {
+                    // SAFETY: every part lies within the block, which is aligned to 64 bytes.
+                    unsafe { $store(block.0.as_mut_ptr().add(part * LANES / $count), register) }
+                }
+            }
+            #[inline(always)]
+            fn add(self, other: Self) -> Self {
+                // SAFETY: as in `splat`.
+                self.zip(other, |a, b| unsafe { $add(a, b) })
+            }
+            #[inline(always)]
+            fn sub(self, other: Self) -> Self {
+                // SAFETY: as in `splat`.
+                self.zip(other, |a, b| unsafe { $sub(a, b) })
+            }
+            #[inline(always)]
+            fn mul(self, other: Self) -> Self {
+                // SAFETY: as in `splat`.
+                self.zip(other, |a, b| unsafe { $mul(a, b) })
+            }
+            #[inline(always)]
+            fn div(self, other: Self) -> Self {
+                // SAFETY: as in `splat`.
+                self.zip(other, |a, b| unsafe { $div(a, b) })
+            }
+            #[inline(always)]
+            fn min(self, other: Self) -> Self {
+                // SAFETY: as in `splat`.
+                self.zip(other, |a, b| unsafe { $min(a, b) })
+            }
+            #[inline(always)]
+            fn max(self, other: Self) -> Self {
+                // SAFETY: as in `splat`.
+                self.zip(other, |a, b| unsafe { $max(a, b) })
+            }
+            #[inline(always)]
+            fn if_less(self, other: Self, yes: Self, no: Self) -> Self {
+                Self(std::array::from_fn(|part| {
+                    let ($a, $b, $yes, $no) = (self.0[part], other.0[part], yes.0[part], no.0[part]);
+                    // SAFETY: as in `splat`.
+                    unsafe { $select }
+                }))
+            }
+        }
+    };
+}
+
+#[cfg(target_arch = "x86_64")]
+mod x86_64 {
+    use std::arch::x86_64::*;
+
+    use super::{Block, LANES, Lanes};
+
+    lanes_by_intrinsics!(
+        Avx2, __m256d, 2, _mm256_set1_pd, _mm256_load_pd, _mm256_store_pd, _mm256_add_pd, _mm256_sub_pd,
+        _mm256_mul_pd, _mm256_div_pd, _mm256_min_pd, _mm256_max_pd,
+        |a, b, yes, no| _mm256_blendv_pd(no, yes, _mm256_cmp_pd::<_CMP_LT_OQ>(a, b))
+    );
+    lanes_by_intrinsics!(
+        Avx512, __m512d, 1, _mm512_set1_pd, _mm512_load_pd, _mm512_store_pd, _mm512_add_pd, _mm512_sub_pd,
+        _mm512_mul_pd, _mm512_div_pd, _mm512_min_pd, _mm512_max_pd,
+        |a, b, yes, no| _mm512_mask_blend_pd(_mm512_cmp_pd_mask::<_CMP_LT_OQ>(a, b), no, yes)
+    );
+}
+#[cfg(target_arch = "x86_64")]
+pub(crate) use x86_64::{Avx2, Avx512};
+
+/// Blocks needed for `count` numbers.
+pub(crate) fn blocks_for(count: usize) -> usize {
+    count.div_ceil(LANES)
+}
+
+/// The numbers of some blocks as one slice.
+#[inline(always)]
+pub(crate) fn flat(blocks: &[Block]) -> &[f64] {
+    // SAFETY: a block is eight numbers without padding (64 bytes at alignment 64), so `len` blocks are `8 len`
+    // numbers in a row.
+    unsafe { std::slice::from_raw_parts(blocks.as_ptr().cast(), blocks.len() * LANES) }
+}
+
+/// The numbers of some blocks as one mutable slice.
+#[inline(always)]
+pub(crate) fn flat_mut(blocks: &mut [Block]) -> &mut [f64] {
+    // SAFETY: as in `flat`; the borrow is exclusive.
+    unsafe { std::slice::from_raw_parts_mut(blocks.as_mut_ptr().cast(), blocks.len() * LANES) }
+}
+
+/// Instruction sets worth a version of their own.
+#[cfg(target_arch = "x86_64")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Level {
+    Baseline,
+    Avx2,
+    Avx512,
+}
+
+#[cfg(target_arch = "x86_64")]
+#[inline]
+pub(crate) fn level() -> Level {
+    let has_avx512 = is_x86_feature_detected!("avx512f")
+        && is_x86_feature_detected!("avx512vl")
+        && is_x86_feature_detected!("avx512dq")
+        && is_x86_feature_detected!("avx512bw");
+    if has_avx512 {
+        Level::Avx512
+    } else if is_x86_feature_detected!("avx2") {
+        Level::Avx2
+    } else {
+        Level::Baseline
+    }
+}
+
+/// Defines a function that runs `$body`, an `#[inline(always)]` function generic over [`Lanes`], with the best
+/// instructions of the machine it runs on.
+macro_rules! multiversion {
+    ($vis:vis fn $name:ident($($argument:ident: $type:ty),* $(,)?) $(-> $result:ty)? = $body:ident;) => {
+        $vis fn $name($($argument: $type),*) $(-> $result)? {
+            #[cfg(target_arch = "x86_64")]
+            {
+                #[target_feature(enable = "avx512f,avx512vl,avx512dq,avx512bw,avx2")]
+                fn avx512($($argument: $type),*) $(-> $result)? {
+                    $body::<$crate::simd::Avx512>($($argument),*)
+                }
+                #[target_feature(enable = "avx2")]
+                fn avx2($($argument: $type),*) $(-> $result)? {
+                    $body::<$crate::simd::Avx2>($($argument),*)
+                }
+                match $crate::simd::level() {
+                    // SAFETY: the level says that the machine has these instructions.
+                    $crate::simd::Level::Avx512 => return unsafe { avx512($($argument),*) },
+                    // SAFETY: as above.
+                    $crate::simd::Level::Avx2 => return unsafe { avx2($($argument),*) },
+                    $crate::simd::Level::Baseline => {}
+                }
+            }
+            $body::<$crate::simd::Portable>($($argument),*)
+        }
+    };
+}
+pub(crate) use multiversion;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[inline(always)]
+    fn every_operation<L: Lanes>(a: &Block, b: &Block) -> (Vec<f64>, [f64; 3]) {
+        let (x, y) = (L::load(a), L::load(b));
+        let results = [
+            x.add(y),
+            x.sub(y),
+            x.mul(y),
+            x.div(y),
+            x.min(y),
+            x.max(y),
+            x.if_less(y, L::splat(7.0), x),
+        ];
+        (results.into_iter().flat_map(|lanes| lanes.block().0).collect(), [x.sum(), x.least(), x.greatest()])
+    }
+
+    multiversion! {
+        fn with_best_instructions(a: &Block, b: &Block) -> (Vec<f64>, [f64; 3]) = every_operation;
+    }
+
+    #[test]
+    fn instruction_sets_agree_to_the_last_bit() {
+        let a = Block([3.1, -1.0, 4.0, f64::INFINITY, -5.7, 9.0, 2.0, 0.1]);
+        let b = Block([3.1, 1.0, -4.0, 1.0, f64::INFINITY, 8.0, 2.5, 0.3]);
+        let (portable, totals) = every_operation::<Portable>(&a, &b);
+        let (best, best_totals) = with_best_instructions(&a, &b);
+        assert_eq!(portable.len(), best.len());
+        assert!(portable.iter().zip(&best).all(|(x, y)| x.to_bits() == y.to_bits()), "{portable:?} {best:?}");
+        assert_eq!(totals, best_totals);
+        assert_eq!(totals[1..], [-5.7, f64::INFINITY]);
+    }
+
+    #[test]
+    fn blocks_are_flat() {
+        let mut blocks = [Block([3.0, -1.0, 4.0, 1.0, -5.0, 9.0, 2.0, 6.0]), Block::splat(0.0)];
+        flat_mut(&mut blocks)[8] = 7.0;
+        assert_eq!(flat(&blocks)[5..10], [9.0, 2.0, 6.0, 7.0, 0.0]);
+        assert_eq!((blocks_for(0), blocks_for(8), blocks_for(9)), (0, 1, 2));
+    }
+}
