@@ -1,2 +1,45 @@
-//! The program `bundlenet`.
-fn main() {}
+//! The program `bundlenet`: one file for each subcommand, no mathematics.
+//!
+//! Exit codes: 0 success, 1 a run failed, 2 wrong usage or unreadable input.
+
+mod convert;
+mod evaluate;
+mod failure;
+mod generate;
+mod input;
+mod inspect;
+mod output;
+
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+
+/// Minimise convex nonsmooth functions, above all Lagrangian duals.
+#[derive(Parser)]
+#[command(name = "bundlenet", version, arg_required_else_help = true)]
+#[command(after_help = "Exit codes: 0 success, 1 a run failed, 2 wrong usage or unreadable input.")]
+struct Program {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    Inspect(inspect::Inspect),
+    Evaluate(evaluate::Evaluate),
+    Generate(generate::Generate),
+    Convert(convert::Convert),
+}
+
+fn main() -> ExitCode {
+    let result = match Program::parse().command {
+        Command::Inspect(command) => command.run(),
+        Command::Evaluate(command) => command.run(),
+        Command::Generate(command) => command.run(),
+        Command::Convert(command) => command.run(),
+    };
+    match result {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(failure) => failure.report(),
+    }
+}

@@ -45,4 +45,5 @@ pub use error::{Element, Error, EvaluationError, InvalidInstance, ParseError};
 pub use oracle::{Bound, Domain, FnOracle, Minimized, Minorants, Oracle, OracleError, Sense, SumOracle};
 pub use problems::{
     Assignment, AssignmentDual, Family, Format, Generator, NetworkDesign, NetworkDesignDual, Problem, ReadOptions,
+    Source,
 };

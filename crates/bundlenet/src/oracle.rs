@@ -97,6 +97,15 @@ impl Minorants {
         self.ends.push(self.entries.len());
     }
 
+    /// Appends all components of `other`.
+    pub fn append(&mut self, other: &Self) {
+        let offset = self.entries.len();
+        self.values.extend_from_slice(&other.values);
+        self.ends.extend(other.ends.iter().map(|end| end + offset));
+        self.coordinates.extend_from_slice(&other.coordinates);
+        self.entries.extend_from_slice(&other.entries);
+    }
+
     /// Number of components held.
     #[must_use]
     pub fn len(&self) -> usize {

@@ -3,8 +3,6 @@
 use std::fmt;
 use std::str::FromStr;
 
-use super::text::Tokens;
-
 /// A file format for instances.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
@@ -46,8 +44,7 @@ impl Format {
         if !content.is_empty() && !first_line.split_ascii_whitespace().all(is_number) {
             return Self::Dow;
         }
-        let layout = AssignmentLayout::detect(text);
-        match (first_line.split_ascii_whitespace().count(), layout) {
+        match (first_line.split_ascii_whitespace().count(), AssignmentLayout::detect(text)) {
             (1 | 2, _) | (3, Some(AssignmentLayout::Counted)) => Self::AssignmentText,
             (3, _) | (_, None) => Self::Dat,
             (_, Some(_)) => Self::AssignmentText,
@@ -67,42 +64,53 @@ pub(crate) enum AssignmentLayout {
 impl AssignmentLayout {
     /// The layout whose sizes add up to the number of tokens in the text, if one does.
     pub(crate) fn detect(text: &str) -> Option<Self> {
+        Self::candidates(text).iter().copied().find(|layout| layout.fits(text))
+    }
+
+    /// What a text that adds up to no layout was probably meant to be.
+    pub(crate) fn guess(text: &str) -> Self {
+        Self::candidates(text)[0]
+    }
+
+    /// The layouts that the first lines allow, the likely one first: sizes may add up to the other by chance.
+    fn candidates(text: &str) -> &'static [Self] {
+        let mut lines = text.trim_start().lines().map(|line| line.split_ascii_whitespace().count());
+        match (lines.next(), lines.find(|&count| count > 0)) {
+            (Some(1), Some(1)) | (None, _) => &[Self::Counted, Self::Single],
+            (Some(1), _) => &[Self::Counted],
+            (Some(2), _) => &[Self::Single],
+            _ => &[Self::Single, Self::Counted],
+        }
+    }
+
+    /// Whether the sizes add up to the number of tokens in the text.
+    fn fits(self, text: &str) -> bool {
         let mut tokens = text.split_ascii_whitespace();
-        let mut left = text.split_ascii_whitespace().count();
-        // Consumes one problem; false where it does not fit into what is left.
-        fn skip_problem<'a>(tokens: &mut impl Iterator<Item = &'a str>, left: &mut usize) -> bool {
+        let mut left = tokens.clone().count();
+        let count = match self {
+            Self::Single => 1,
+            Self::Counted => {
+                let Some(count) = tokens.next().and_then(|token| token.parse::<usize>().ok()) else { return false };
+                left -= 1;
+                count
+            }
+        };
+        // Every problem takes at least the two tokens of its sizes, so a lying count ends here.
+        if count == 0 || count > left / 2 {
+            return false;
+        }
+        for _ in 0..count {
             let mut size = || tokens.next().and_then(|token| token.parse::<usize>().ok());
             let (Some(bins), Some(items)) = (size(), size()) else { return false };
             let body = bins.checked_mul(items).and_then(|n| n.checked_mul(2)).and_then(|n| n.checked_add(bins));
-            let Some(rest) = body.and_then(|body| left.checked_sub(2)?.checked_sub(body)) else { return false };
-            let skipped = *left - 2 - rest;
-            *left = rest;
-            skipped == 0 || tokens.nth(skipped - 1).is_some()
+            let (Some(body), Some(room)) = (body, left.checked_sub(2)) else { return false };
+            let Some(rest) = room.checked_sub(body) else { return false };
+            left = rest;
+            if body > 0 && tokens.nth(body - 1).is_none() {
+                return false;
+            }
         }
-        let total = left;
-        if skip_problem(&mut tokens, &mut left) && left == 0 {
-            return Some(Self::Single);
-        }
-        let mut tokens = text.split_ascii_whitespace();
-        let count = tokens.next()?.parse::<usize>().ok()?;
-        left = total - 1;
-        // Every problem takes at least the two tokens of its sizes, so a lying count ends here.
-        if count == 0 || count > left / 2 {
-            return None;
-        }
-        ((0..count).all(|_| skip_problem(&mut tokens, &mut left)) && left == 0).then_some(Self::Counted)
-    }
-
-    /// What a text that adds up to neither layout was probably meant to be: a first line with a single number is a
-    /// problem count.
-    pub(crate) fn guess(file: &str, text: &str) -> Self {
-        let mut tokens = Tokens::new(file, text);
-        tokens.next();
-        let line = tokens.line();
-        match tokens.next() {
-            Some(_) if tokens.line() == line => Self::Single,
-            _ => Self::Counted,
-        }
+        left == 0
     }
 }
 

@@ -39,6 +39,76 @@ pub struct ReadOptions {
     pub problem: Option<usize>,
 }
 
+/// What a file holds.
+#[derive(Clone, Debug)]
+pub struct Source {
+    /// What errors call the file.
+    pub file: String,
+    /// Its format.
+    pub format: Format,
+    /// Whether it is compressed.
+    pub is_gzip: bool,
+    /// The instances in it: only generalised assignment text can hold several.
+    pub problems: Vec<Problem>,
+}
+
+impl Source {
+    /// Reads all instances of a file in any known format, plain or gzip; the content tells which. `sense` is that of
+    /// a generalised assignment file that does not state it.
+    ///
+    /// # Errors
+    /// If the file cannot be read or is not as its format demands (with file, line, expected and found).
+    pub fn read(path: impl AsRef<Path>, sense: Option<Sense>) -> Result<Self, Error> {
+        let path = path.as_ref();
+        Self::parse(&path.display().to_string(), text::read_file(path)?, sense)
+    }
+
+    /// Reads all instances in the bytes of a file; `file` is what errors call it.
+    ///
+    /// # Errors
+    /// As [`Source::read`].
+    pub fn parse(file: &str, bytes: Vec<u8>, sense: Option<Sense>) -> Result<Self, Error> {
+        let is_gzip = text::is_gzip(&bytes);
+        let bytes = text::decompress(bytes).map_err(|source| Error::Read { path: file.into(), source })?;
+        // A title in another encoding is no obstacle; anything else that is no text fails as a wrong token.
+        let text = String::from_utf8_lossy(&bytes);
+        let text = text.strip_prefix('\u{feff}').unwrap_or(&text);
+        let format = Format::detect(text);
+        let problems = match format {
+            Format::Json => {
+                let raw = json::RawInstance::parse(file, text)?;
+                if raw.fields.tail.is_some() || raw.fields.nodes.is_some() {
+                    vec![Problem::NetworkDesign(network_design::parse::json(&raw)?)]
+                } else if raw.fields.bins.is_some() || raw.fields.items.is_some() {
+                    vec![Problem::Assignment(assignment::parse::json(&raw, sense)?)]
+                } else {
+                    return Err(raw.unknown().into());
+                }
+            }
+            Format::Dat => vec![Problem::NetworkDesign(network_design::parse::dat(file, text)?)],
+            Format::Dow => vec![Problem::NetworkDesign(network_design::parse::dow(file, text)?)],
+            Format::AssignmentText => assignment::parse::text(file, text, sense.unwrap_or(Sense::Minimize))?
+                .into_iter()
+                .map(Problem::Assignment)
+                .collect(),
+        };
+        Ok(Self { file: file.to_string(), format, is_gzip, problems })
+    }
+
+    /// The problem with a number, counted from 1; without one, the only problem.
+    ///
+    /// # Errors
+    /// If there is none with that number, or none was given and there are several.
+    pub fn choose(mut self, number: Option<usize>) -> Result<Problem, Error> {
+        let found = self.problems.len();
+        match number {
+            None if found == 1 => Ok(self.problems.swap_remove(0)),
+            Some(chosen) if (1..=found).contains(&chosen) => Ok(self.problems.swap_remove(chosen - 1)),
+            chosen => Err(Error::ProblemNumber { file: self.file, found, chosen }),
+        }
+    }
+}
+
 impl Problem {
     /// Reads an instance from a file in any known format, plain or gzip; the content tells which.
     ///
@@ -46,51 +116,7 @@ impl Problem {
     /// If the file cannot be read, is not as its format demands (with file, line, expected and found), or holds
     /// several problems and `options` does not choose one.
     pub fn read(path: impl AsRef<Path>, options: ReadOptions) -> Result<Self, Error> {
-        let path = path.as_ref();
-        Self::parse(&path.display().to_string(), text::read_file(path)?, options)
-    }
-
-    /// Reads an instance from the bytes of a file; `file` is what errors call it.
-    ///
-    /// # Errors
-    /// As [`Problem::read`].
-    pub fn parse(file: &str, bytes: Vec<u8>, options: ReadOptions) -> Result<Self, Error> {
-        let mut problems = Self::parse_all(file, bytes, options.sense)?;
-        let found = problems.len();
-        match options.problem {
-            None if found == 1 => Ok(problems.swap_remove(0)),
-            Some(chosen) if (1..=found).contains(&chosen) => Ok(problems.swap_remove(chosen - 1)),
-            chosen => Err(Error::ProblemNumber { file: file.to_string(), found, chosen }),
-        }
-    }
-
-    /// Reads all instances in the bytes of a file: only generalised assignment text can hold several.
-    ///
-    /// # Errors
-    /// As [`Problem::read`].
-    pub fn parse_all(file: &str, bytes: Vec<u8>, sense: Option<Sense>) -> Result<Vec<Self>, Error> {
-        let bytes = text::decompress(bytes).map_err(|source| Error::Read { path: file.into(), source })?;
-        // A title in another encoding is no obstacle; anything else that is no text fails as a wrong token.
-        let text = String::from_utf8_lossy(&bytes);
-        let text = text.strip_prefix('\u{feff}').unwrap_or(&text);
-        Ok(match Format::detect(text) {
-            Format::Json => {
-                let raw = json::RawInstance::parse(file, text)?;
-                if raw.fields.tail.is_some() || raw.fields.nodes.is_some() {
-                    vec![Self::NetworkDesign(network_design::parse::json(&raw)?)]
-                } else if raw.fields.bins.is_some() || raw.fields.items.is_some() {
-                    vec![Self::Assignment(assignment::parse::json(&raw, sense)?)]
-                } else {
-                    return Err(raw.unknown().into());
-                }
-            }
-            Format::Dat => vec![Self::NetworkDesign(network_design::parse::dat(file, text)?)],
-            Format::Dow => vec![Self::NetworkDesign(network_design::parse::dow(file, text)?)],
-            Format::AssignmentText => assignment::parse::text(file, text, sense.unwrap_or(Sense::Minimize))?
-                .into_iter()
-                .map(Self::Assignment)
-                .collect(),
-        })
+        Source::read(path, options.sense)?.choose(options.problem)
     }
 
     /// The instance as text in a format.

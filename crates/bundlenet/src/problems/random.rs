@@ -125,10 +125,8 @@ mod tests {
     fn streams_are_fixed_for_ever() {
         let mut stream = Stream::new(42, "mc-sml-40", 3);
         let drawn: Vec<usize> = (0..4).map(|_| stream.below(1000)).collect();
-        assert_eq!(drawn, PINNED);
+        assert_eq!(drawn, [6, 92, 80, 340]);
         let mut other = Stream::new(42, "mc-sml-40", 4);
         assert_ne!(drawn, (0..4).map(|_| other.below(1000)).collect::<Vec<_>>());
     }
-
-    const PINNED: [usize; 4] = [0, 0, 0, 0];
 }

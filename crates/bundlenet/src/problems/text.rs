@@ -13,18 +13,19 @@ use crate::error::{Error, InvalidInstance, ParseError};
 /// Files are refused beyond this size, decompressed, so that a small archive cannot fill the memory.
 const MAX_BYTES: u64 = 1 << 30;
 
-/// Reads a file, decompressing it where its content says gzip.
+/// Reads a file as it is.
 pub(crate) fn read_file(path: &Path) -> Result<Vec<u8>, Error> {
-    let read = || -> io::Result<Vec<u8>> {
-        let file = std::fs::File::open(path)?;
-        read_within(file, MAX_BYTES)
-    };
-    read().and_then(decompress).map_err(|source| Error::Read { path: path.to_path_buf(), source })
+    let read = || read_within(std::fs::File::open(path)?, MAX_BYTES);
+    read().map_err(|source| Error::Read { path: path.to_path_buf(), source })
+}
+
+pub(crate) fn is_gzip(bytes: &[u8]) -> bool {
+    bytes.starts_with(&[0x1f, 0x8b])
 }
 
 /// The content of a gzip archive, or the bytes themselves where they are none.
 pub(crate) fn decompress(bytes: Vec<u8>) -> io::Result<Vec<u8>> {
-    if bytes.starts_with(&[0x1f, 0x8b]) {
+    if is_gzip(&bytes) {
         read_within(MultiGzDecoder::new(bytes.as_slice()), MAX_BYTES)
     } else {
         Ok(bytes)
@@ -86,11 +87,12 @@ impl<'a> Tokens<'a> {
     pub(crate) fn next(&mut self) -> Option<&'a str> {
         let bytes = self.rest.as_bytes();
         let start = bytes.iter().position(|byte| !byte.is_ascii_whitespace()).unwrap_or(bytes.len());
-        self.line += bytes[..start].iter().filter(|&&byte| byte == b'\n').count();
         if start == bytes.len() {
+            // What is missing is missing after the last token, not after the blank lines behind it.
             self.rest = "";
             return None;
         }
+        self.line += bytes[..start].iter().filter(|&&byte| byte == b'\n').count();
         let length = bytes[start..].iter().position(u8::is_ascii_whitespace).unwrap_or(bytes.len() - start);
         let token = &self.rest[start..start + length];
         self.rest = &self.rest[start + length..];
@@ -187,12 +189,18 @@ impl<'de> DeserializeSeed<'de> for Locate<'_> {
     type Value = ();
 
     fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
-        if self.0.is_empty() {
-            // Consume the value, so that the error points at it and not at what precedes it.
-            serde::Deserialize::deserialize(deserializer).map(|_: IgnoredAny| ())?;
-            return Err(D::Error::custom("here"));
-        }
-        deserializer.deserialize_any(self)
+        if self.0.is_empty() { deserializer.deserialize_any(Stop) } else { deserializer.deserialize_any(self) }
+    }
+}
+
+/// Accepts nothing, so that reading ends with an error at the value it is asked to visit.
+struct Stop;
+
+impl Visitor<'_> for Stop {
+    type Value = ();
+
+    fn expecting(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.write_str("nothing")
     }
 }
 

@@ -9,7 +9,7 @@ use crate::problems::text::{JsonStep, Tokens};
 
 /// Reads a text: for each problem `bins items`, profits (or costs) and weights bin by bin, capacities.
 pub(crate) fn text(file: &str, text: &str, sense: Sense) -> Result<Vec<Assignment>, Error> {
-    let layout = AssignmentLayout::detect(text).unwrap_or_else(|| AssignmentLayout::guess(file, text));
+    let layout = AssignmentLayout::detect(text).unwrap_or_else(|| AssignmentLayout::guess(text));
     let mut tokens = Tokens::new(file, text);
     let count = match layout {
         AssignmentLayout::Single => 1,

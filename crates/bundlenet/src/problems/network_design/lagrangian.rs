@@ -53,6 +53,8 @@ struct Task {
     value: f64,
     /// Net inflow by node, then commodity.
     inflow: Vec<Block>,
+    /// Minorants of the arcs, where they are asked for one by one.
+    minorants: Minorants,
     scratch: Scratch,
 }
 
@@ -91,6 +93,7 @@ impl NetworkDesignDual {
                 arcs: start..(start + arcs_per_task).min(arc_count),
                 value: 0.0,
                 inflow: vec![Block::splat(0.0); nodes * blocks],
+                minorants: Minorants::new(),
                 scratch: Scratch {
                     reduced_costs: vec![Block::splat(0.0); blocks],
                     amounts: vec![Block::splat(0.0); blocks],
@@ -111,6 +114,15 @@ impl NetworkDesignDual {
         for (node, row) in self.point.chunks_exact_mut(blocks).enumerate() {
             let column = point[node..].iter().step_by(nodes);
             flat_mut(row)[..commodities].iter_mut().zip(column).for_each(|(entry, &number)| *entry = number);
+        }
+    }
+
+    fn for_each_task(&mut self, run: fn(&Tables, &[Block], &mut Task)) {
+        let (tables, point) = (&self.tables, &self.point);
+        if self.tasks.len() > 1 && rayon::current_num_threads() > 1 {
+            self.tasks.par_iter_mut().for_each(|task| run(tables, point, task));
+        } else {
+            self.tasks.iter_mut().for_each(|task| run(tables, point, task));
         }
     }
 
@@ -195,8 +207,27 @@ impl Tables {
             }
         }
     }
+
+    /// As `run`, arc by arc.
+    #[inline(always)]
+    fn run_components<L: Lanes>(&self, point: &[Block], task: &mut Task) {
+        task.minorants.clear();
+        for index in task.arcs.clone() {
+            let value = self.solve_arc::<L>(index, point, &mut task.scratch);
+            let (tail, head) = (self.arcs[index].tail, self.arcs[index].head);
+            // A loop's flow leaves and enters the same node.
+            let is_open = value < 0.0 && tail != head;
+            let amounts = if is_open { &flat(&task.scratch.amounts)[..self.commodities] } else { &[] };
+            let entries = amounts.iter().enumerate().filter(|&(_, &amount)| amount > 0.0).flat_map(|(k, &amount)| {
+                let first = k * self.nodes;
+                [((first + tail) as u32, -amount), ((first + head) as u32, amount)]
+            });
+            task.minorants.push(value, entries);
+        }
+    }
 }
 
+// Free functions, because only they can be named to `multiversion`.
 #[inline(always)]
 fn run<L: Lanes>(tables: &Tables, point: &[Block], task: &mut Task) {
     tables.run::<L>(point, task);
@@ -207,12 +238,12 @@ multiversion! {
 }
 
 #[inline(always)]
-fn solve_arc<L: Lanes>(tables: &Tables, index: usize, point: &[Block], scratch: &mut Scratch) -> f64 {
-    tables.solve_arc::<L>(index, point, scratch)
+fn run_components<L: Lanes>(tables: &Tables, point: &[Block], task: &mut Task) {
+    tables.run_components::<L>(point, task);
 }
 
 multiversion! {
-    fn solve_arc_dispatched(tables: &Tables, index: usize, point: &[Block], scratch: &mut Scratch) -> f64 = solve_arc;
+    fn run_components_dispatched(tables: &Tables, point: &[Block], task: &mut Task) = run_components;
 }
 
 impl Oracle for NetworkDesignDual {
@@ -226,12 +257,7 @@ impl Oracle for NetworkDesignDual {
 
     fn evaluate(&mut self, point: &[f64], subgradient: &mut [f64]) -> Result<f64, OracleError> {
         self.load(point);
-        let (tables, by_node) = (&self.tables, &self.point);
-        if self.tasks.len() > 1 && rayon::current_num_threads() > 1 {
-            self.tasks.par_iter_mut().for_each(|task| run_dispatched(tables, by_node, task));
-        } else {
-            self.tasks.iter_mut().for_each(|task| run_dispatched(tables, by_node, task));
-        }
+        self.for_each_task(run_dispatched);
         subgradient.copy_from_slice(&self.linear);
         let Tables { nodes, commodities, blocks, .. } = self.tables;
         let mut value = self.linear_value(point);
@@ -261,18 +287,8 @@ impl SumOracle for NetworkDesignDual {
 
     fn evaluate_components(&mut self, point: &[f64], minorants: &mut Minorants) -> Result<(), OracleError> {
         self.load(point);
-        let Tables { nodes, commodities, .. } = self.tables;
-        let scratch = &mut self.tasks[0].scratch;
-        for (index, arc) in self.tables.arcs.iter().enumerate() {
-            let value = solve_arc_dispatched(&self.tables, index, &self.point, scratch);
-            let amounts = if value < 0.0 { &flat(&scratch.amounts)[..commodities] } else { &[] };
-            let entries = amounts.iter().enumerate().filter(|&(_, &amount)| amount > 0.0);
-            // A loop's flow leaves and enters the same node.
-            let entries = entries.filter(|_| arc.tail != arc.head).flat_map(|(k, &amount)| {
-                [((k * nodes + arc.tail) as u32, -amount), ((k * nodes + arc.head) as u32, amount)]
-            });
-            minorants.push(value, entries);
-        }
+        self.for_each_task(run_components_dispatched);
+        self.tasks.iter().for_each(|task| minorants.append(&task.minorants));
         Ok(())
     }
 }

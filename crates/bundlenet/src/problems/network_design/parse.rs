@@ -21,7 +21,7 @@ fn size(tokens: &mut Tokens<'_>, what: &str, tokens_each: usize) -> Result<usize
 /// `k node b`, `b < 0` at the origin.
 pub(crate) fn dat(file: &str, text: &str) -> Result<NetworkDesign, Error> {
     let mut tokens = Tokens::new(file, text);
-    let nodes = tokens.count(format_args!("the number of nodes"))?;
+    let nodes = tokens.count(format_args!("the number of nodes of a .dat file"))?;
     let header = tokens.line();
     let arc_count = size(&mut tokens, "arcs", 5)?;
     let commodity_count = size(&mut tokens, "commodities", 6)?;
@@ -132,7 +132,7 @@ pub(crate) fn dow(file: &str, text: &str) -> Result<NetworkDesign, Error> {
     let mut tokens = Tokens::new(file, text);
     let blank_lines = text.lines().take_while(|line| line.trim().is_empty()).count();
     (0..=blank_lines).for_each(|_| tokens.skip_line());
-    let nodes = tokens.count(format_args!("the number of nodes"))?;
+    let nodes = tokens.count(format_args!("the number of nodes of a .dow file"))?;
     let header = tokens.line();
     let arc_count = size(&mut tokens, "arcs", 7)?;
     let commodity_count = size(&mut tokens, "commodities", 3)?;

@@ -1,0 +1,88 @@
+//! `bundlenet evaluate`: the dual at a point.
+
+use std::path::{Path, PathBuf};
+
+use bundlenet::{Error, Minimized, ParseError};
+use clap::Args;
+use serde::Serialize;
+
+use crate::failure::Failure;
+use crate::input::Instance;
+use crate::output;
+
+/// Evaluate the Lagrangian dual of an instance: value and subgradient
+#[derive(Args)]
+pub(crate) struct Evaluate {
+    #[command(flatten)]
+    instance: Instance,
+    /// Multipliers as a flat JSON array; network design in the order [commodity][node] [default: all 0]
+    #[arg(long, value_name = "FILE.json")]
+    multipliers: Option<PathBuf>,
+    /// Print one JSON object
+    #[arg(long)]
+    json: bool,
+}
+
+/// The object printed with `--json`.
+#[derive(Serialize)]
+struct Report {
+    file: String,
+    problem: &'static str,
+    /// Sense of the dual.
+    sense: &'static str,
+    dimension: usize,
+    /// In the problem's own sense: a lower bound where the dual is maximised, an upper bound where it is minimised.
+    value: f64,
+    /// Of the value as reported.
+    subgradient: Vec<f64>,
+}
+
+impl Evaluate {
+    pub(crate) fn run(self) -> Result<(), Failure> {
+        let problem = self.instance.read()?;
+        let mut dual = problem.dual();
+        let mut function = Minimized::new(&mut *dual)?;
+        let (dimension, sense) = (function.dim(), function.sense());
+        let point = match &self.multipliers {
+            None => vec![0.0; dimension],
+            Some(path) => read_multipliers(path, dimension)?,
+        };
+        let mut subgradient = vec![0.0; dimension];
+        let value = function.evaluate(&point, &mut subgradient)?;
+        // Back to the problem's sense; adding zero turns -0 into 0.
+        subgradient.iter_mut().for_each(|entry| *entry = sense.sign() * *entry + 0.0);
+        let report = Report {
+            file: self.instance.file.display().to_string(),
+            problem: output::problem_name(&problem),
+            sense: output::sense_name(sense),
+            dimension,
+            value: sense.sign() * value + 0.0,
+            subgradient,
+        };
+        if self.json {
+            return output::json(&report);
+        }
+        let norm = report.subgradient.iter().map(|entry| entry * entry).sum::<f64>().sqrt();
+        let bound = if report.sense == "max" { "lower" } else { "upper" };
+        output::table(&[
+            ("value", format!("{}  ({bound} bound on the problem)", report.value)),
+            ("|subgradient|", norm.to_string()),
+            ("dimension", dimension.to_string()),
+        ])
+    }
+}
+
+fn read_multipliers(path: &Path, dimension: usize) -> Result<Vec<f64>, Failure> {
+    let text = std::fs::read_to_string(path).map_err(|source| Error::Read { path: path.to_path_buf(), source })?;
+    let wrong = |line: usize, found: String| {
+        let file = path.display().to_string();
+        let expected = format!("a flat JSON array of {dimension} finite numbers");
+        Failure::from(Error::from(ParseError { file, line, expected, found }))
+    };
+    let multipliers: Vec<f64> =
+        serde_json::from_str(&text).map_err(|error| wrong(error.line().max(1), error.to_string()))?;
+    if multipliers.len() != dimension {
+        return Err(wrong(text.lines().count().max(1), format!("{} numbers", multipliers.len())));
+    }
+    Ok(multipliers)
+}

@@ -1,0 +1,58 @@
+//! From errors to exit codes.
+
+use std::io::{self, Write};
+use std::process::ExitCode;
+
+use bundlenet::{Error, EvaluationError};
+
+/// Why a command ends without success.
+pub(crate) enum Failure {
+    /// Wrong usage or unreadable input.
+    Input(anyhow::Error),
+    /// The input was fine, and the run failed.
+    Run(anyhow::Error),
+}
+
+impl Failure {
+    /// Says what went wrong and gives the exit code.
+    pub(crate) fn report(self) -> ExitCode {
+        let (error, code) = match self {
+            Self::Input(error) => (error, 2),
+            Self::Run(error) => (error, 1),
+        };
+        // A reader that has seen enough, such as `head`, is no failure.
+        if error.downcast_ref::<io::Error>().is_some_and(|error| error.kind() == io::ErrorKind::BrokenPipe) {
+            return ExitCode::SUCCESS;
+        }
+        // If even this cannot be written, the code must do.
+        let _ = writeln!(io::stderr(), "bundlenet: {error}");
+        ExitCode::from(code)
+    }
+}
+
+impl From<Error> for Failure {
+    fn from(error: Error) -> Self {
+        match error {
+            Error::Write { .. } => Self::Run(error.into()),
+            _ => Self::Input(error.into()),
+        }
+    }
+}
+
+impl From<EvaluationError> for Failure {
+    fn from(error: EvaluationError) -> Self {
+        match error {
+            // The point came from the user.
+            EvaluationError::PointLength { .. }
+            | EvaluationError::Point { .. }
+            | EvaluationError::OutsideDomain { .. } => Self::Input(error.into()),
+            _ => Self::Run(error.into()),
+        }
+    }
+}
+
+impl From<io::Error> for Failure {
+    fn from(error: io::Error) -> Self {
+        Self::Run(error.into())
+    }
+}

@@ -1,0 +1,64 @@
+//! `bundlenet generate`: a data set from a seed.
+
+use std::path::PathBuf;
+
+use bundlenet::problems::Split;
+use bundlenet::{Family, Generator, Problem, ReadOptions};
+use clap::Args;
+use indicatif::{ProgressBar, ProgressStyle};
+
+use crate::failure::Failure;
+use crate::output;
+
+/// Generate a data set: a folder of instances and a manifest, the same for ever from the same seed
+#[derive(Args)]
+pub(crate) struct Generate {
+    /// mc-sml-40, mc-sml-var, mc-big-40, mc-big-var, ga-10-100 or ga-20-400
+    #[arg(value_name = "FAMILY")]
+    family: Family,
+    /// How many instances; a longer data set begins with the shorter one
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    count: u64,
+    /// Seed of all random numbers
+    #[arg(long, value_name = "S")]
+    seed: u64,
+    /// Folder to write to
+    #[arg(long, value_name = "DIR")]
+    out: PathBuf,
+    /// Instance to perturb: its graph, and demands and costs (or profits and weights) with its statistics
+    #[arg(long, value_name = "FILE")]
+    base: Option<PathBuf>,
+    /// Number of commodities of every network design instance [default: as the family has it]
+    #[arg(long, value_name = "K")]
+    commodities: Option<usize>,
+}
+
+impl Generate {
+    pub(crate) fn run(self) -> Result<(), Failure> {
+        let mut generator = Generator::new(self.family, self.seed);
+        if let Some(path) = &self.base {
+            let base = Problem::read(path, ReadOptions::default())?;
+            let name = path.file_name().map_or_else(String::new, |name| name.to_string_lossy().into_owned());
+            generator = generator.with_base(&name, base)?;
+        }
+        if let Some(count) = self.commodities {
+            generator = generator.with_commodities(count)?;
+        }
+        let count = usize::try_from(self.count).unwrap_or(usize::MAX);
+        let bar = ProgressBar::new(self.count);
+        if let Ok(style) = ProgressStyle::with_template("{bar:40} {pos}/{len} instances, {eta} left") {
+            bar.set_style(style);
+        }
+        let manifest = generator.write(count, &self.out, |_| bar.inc(1))?;
+        bar.finish_and_clear();
+        let part = |split: Split| manifest.instances.iter().filter(|entry| entry.split == split).count().to_string();
+        output::table(&[
+            ("family", manifest.family.to_string()),
+            ("folder", self.out.display().to_string()),
+            ("instances", manifest.instances.len().to_string()),
+            ("train", part(Split::Train)),
+            ("validation", part(Split::Validation)),
+            ("test", part(Split::Test)),
+        ])
+    }
+}

@@ -1,0 +1,50 @@
+//! Arguments that name an instance.
+
+use std::path::PathBuf;
+
+use bundlenet::{Problem, Sense, Source};
+use clap::{Args, ValueEnum};
+
+use crate::failure::Failure;
+
+/// An instance in a file.
+#[derive(Args)]
+pub(crate) struct Instance {
+    /// Instance: JSON, .dat, .dow or generalised assignment text, plain or gzip; the content tells which
+    #[arg(value_name = "FILE")]
+    pub(crate) file: PathBuf,
+    /// Sense of a generalised assignment file that does not state it: min with `= 1`, max with `<= 1`
+    /// [default: min for text, max for JSON]
+    #[arg(long, value_enum)]
+    sense: Option<SenseName>,
+    /// Which problem of a file that holds several, counted from 1
+    #[arg(long, value_name = "N")]
+    problem: Option<usize>,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+enum SenseName {
+    Min,
+    Max,
+}
+
+impl Instance {
+    pub(crate) fn source(&self) -> Result<Source, Failure> {
+        let sense = self.sense.map(|name| match name {
+            SenseName::Min => Sense::Minimize,
+            SenseName::Max => Sense::Maximize,
+        });
+        Ok(Source::read(&self.file, sense)?)
+    }
+
+    pub(crate) fn read(&self) -> Result<Problem, Failure> {
+        Ok(self.source()?.choose(self.problem)?)
+    }
+
+    /// The chosen problem, beside what the file is.
+    pub(crate) fn read_with_source(&self) -> Result<(Source, Problem), Failure> {
+        let source = self.source()?;
+        let problem = source.clone().choose(self.problem)?;
+        Ok((source, problem))
+    }
+}

@@ -1,0 +1,148 @@
+//! What is written reads back the same, in every format, plain and gzip.
+
+mod sample;
+
+use std::io::Write;
+
+use bundlenet::{Assignment, Error, Format, NetworkDesign, Problem, ReadOptions, Sense, Source};
+use proptest::prelude::*;
+
+fn parse(text: &str, sense: Option<Sense>) -> Source {
+    Source::parse("test", text.as_bytes().to_vec(), sense).unwrap()
+}
+
+fn assert_round_trip(problem: &Problem, format: Format, sense: Option<Sense>) {
+    let text = problem.to_text(format).unwrap();
+    let source = parse(&text, sense);
+    assert_eq!(source.format, format);
+    assert!(!source.is_gzip);
+    assert_eq!(&source.choose(None).unwrap(), problem, "{text}");
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(300))]
+
+    #[test]
+    fn network_design(instance in sample::network()) {
+        let problem = Problem::NetworkDesign(instance);
+        assert_round_trip(&problem, Format::Json, None);
+        assert_round_trip(&problem, Format::Dat, None);
+    }
+
+    #[test]
+    fn generalised_assignment(instance in sample::assignment()) {
+        let sense = instance.sense();
+        let problem = Problem::Assignment(instance);
+        // JSON says its sense, plain text has to be told.
+        assert_round_trip(&problem, Format::Json, None);
+        assert_round_trip(&problem, Format::AssignmentText, Some(sense));
+    }
+
+    #[test]
+    fn network_design_with_common_costs(instance in sample::network()) {
+        let costs: Vec<f64> = (0..instance.arcs().len()).map(|arc| instance.routing_costs(arc)[0]).collect();
+        let common = NetworkDesign::with_common_costs(
+            instance.nodes(), instance.arcs().to_vec(), instance.commodities().to_vec(), &costs,
+        ).unwrap();
+        assert_round_trip(&Problem::NetworkDesign(common), Format::Dow, None);
+    }
+}
+
+#[test]
+fn numbers_keep_every_bit() {
+    let mut arcs = vec![];
+    for fixed_cost in [0.1 + 0.2, 1e-308, 1.797e308, -0.0, 5e-324, 123_456_789.123_456_78] {
+        arcs.push(bundlenet::problems::network_design::Arc { tail: 0, head: 1, fixed_cost, capacity: 1.0 / 3.0 });
+    }
+    let commodities = vec![bundlenet::problems::network_design::Commodity { origin: 0, destination: 1, demand: 0.0 }];
+    let instance = NetworkDesign::new(2, arcs, commodities, vec![2.0 / 7.0; 6]).unwrap();
+    let problem = Problem::NetworkDesign(instance.clone());
+    for format in [Format::Json, Format::Dat, Format::Dow] {
+        assert_round_trip(&problem, format, None);
+        let Problem::NetworkDesign(read) = parse(&problem.to_text(format).unwrap(), None).choose(None).unwrap() else {
+            panic!("another problem")
+        };
+        let bits = |instance: &NetworkDesign| -> Vec<u64> {
+            instance.arcs().iter().map(|arc| arc.fixed_cost.to_bits()).collect()
+        };
+        assert_eq!(bits(&read), bits(&instance), "{format}");
+    }
+}
+
+#[test]
+fn samples_of_all_formats_agree() {
+    let dat = parse(sample::DAT, None).choose(None).unwrap();
+    let json = parse(sample::NETWORK_JSON, None).choose(None).unwrap();
+    assert_eq!(dat, json);
+    let Problem::NetworkDesign(dow) = parse(sample::DOW, None).choose(None).unwrap() else { panic!("another problem") };
+    assert_eq!(dow.arcs()[0].fixed_cost, 10.0);
+    assert_eq!((dow.routing_costs(0), dow.routing_costs(1)), (&[3.0, 3.0][..], &[1.0, 1.0][..]));
+    assert_eq!(dow.commodities()[1].demand, 1.0);
+    let text = parse(sample::ASSIGNMENT_TEXT, Some(Sense::Maximize)).choose(None).unwrap();
+    assert_eq!(text, parse(sample::ASSIGNMENT_JSON, None).choose(None).unwrap());
+}
+
+#[test]
+fn the_sense_of_a_text_is_min_unless_told() {
+    let sense = |text: &str, told| match parse(text, told).choose(None).unwrap() {
+        Problem::Assignment(instance) => instance.sense(),
+        Problem::NetworkDesign(_) => panic!("another problem"),
+    };
+    assert_eq!(sense(sample::ASSIGNMENT_TEXT, None), Sense::Minimize);
+    assert_eq!(sense(sample::ASSIGNMENT_TEXT, Some(Sense::Maximize)), Sense::Maximize);
+    assert_eq!(sense(sample::ASSIGNMENT_JSON, None), Sense::Maximize);
+    assert_eq!(sense(sample::ASSIGNMENT_JSON, Some(Sense::Minimize)), Sense::Minimize);
+    // A file that says it is not overruled.
+    let stated = sample::ASSIGNMENT_JSON.replace("\"I\"", "\"sense\": \"min\", \"I\"");
+    assert_eq!(sense(&stated, Some(Sense::Maximize)), Sense::Minimize);
+}
+
+#[test]
+fn a_file_of_several_problems_needs_a_choice() {
+    let text = format!("2\n{}1 1\n7\n1\n2\n", sample::ASSIGNMENT_TEXT);
+    let source = parse(&text, None);
+    assert_eq!(source.problems.len(), 2);
+    let Err(error) = source.clone().choose(None) else { panic!("no choice was made") };
+    assert!(matches!(error, Error::ProblemNumber { found: 2, chosen: None, .. }), "{error}");
+    assert!(source.clone().choose(Some(3)).is_err() && source.clone().choose(Some(0)).is_err());
+    let second = Assignment::new(Sense::Minimize, 1, vec![2], vec![7.0], vec![1]).unwrap();
+    assert_eq!(source.choose(Some(2)).unwrap(), Problem::Assignment(second));
+    // One problem behind a count needs none.
+    parse(&format!("1\n{}", sample::ASSIGNMENT_TEXT), None).choose(None).unwrap();
+}
+
+#[test]
+fn line_breaks_do_not_matter() {
+    for text in [sample::DAT, sample::ASSIGNMENT_TEXT] {
+        let expected = parse(text, None).choose(None).unwrap();
+        assert_eq!(parse(&text.replace('\n', "\r\n"), None).choose(None).unwrap(), expected);
+        assert_eq!(parse(&text.replace('\n', " "), None).choose(None).unwrap(), expected);
+        assert_eq!(parse(&text.replace(' ', "\t\t"), None).choose(None).unwrap(), expected);
+        assert_eq!(parse(&format!("\u{feff}\n\n{text}\n\n"), None).choose(None).unwrap(), expected);
+    }
+}
+
+#[test]
+fn gzip_is_told_by_content() {
+    for text in [sample::DAT, sample::DOW, sample::NETWORK_JSON, sample::ASSIGNMENT_TEXT, sample::ASSIGNMENT_JSON] {
+        let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::default());
+        encoder.write_all(text.as_bytes()).unwrap();
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("instance.without-extension");
+        std::fs::write(&path, encoder.finish().unwrap()).unwrap();
+        let source = Source::read(&path, None).unwrap();
+        assert!(source.is_gzip);
+        assert_eq!(source.problems, parse(text, None).problems);
+        Problem::read(&path, ReadOptions::default()).unwrap();
+    }
+}
+
+#[test]
+fn formats_refuse_what_they_cannot_hold() {
+    let network = parse(sample::DAT, None).choose(None).unwrap();
+    let error = network.to_text(Format::Dow).unwrap_err().to_string();
+    assert!(error.contains(".dow") && error.contains("3 for commodity 0 and 4 for commodity 1"), "{error}");
+    assert!(network.to_text(Format::AssignmentText).is_err());
+    let assignment = parse(sample::ASSIGNMENT_TEXT, None).choose(None).unwrap();
+    assert!(assignment.to_text(Format::Dat).is_err() && assignment.to_text(Format::Dow).is_err());
+}

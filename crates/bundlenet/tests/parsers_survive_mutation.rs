@@ -1,0 +1,244 @@
+//! Mutated files of every format: an instance or a clear error, never a panic, never more memory than the file earns.
+
+mod sample;
+
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::cell::Cell;
+
+use bundlenet::{Error, Family, Format, Generator, Minimized, Source};
+use proptest::prelude::*;
+
+/// Counts the bytes that the present thread holds, and the most it ever held.
+struct Metered;
+
+thread_local! {
+    static HELD: Cell<isize> = const { Cell::new(0) };
+    static PEAK: Cell<isize> = const { Cell::new(0) };
+}
+
+fn meter(change: isize) {
+    HELD.with(|held| {
+        held.set(held.get() + change);
+        PEAK.with(|peak| peak.set(peak.get().max(held.get())));
+    });
+}
+
+// SAFETY: everything is handed on to the system's allocator.
+unsafe impl GlobalAlloc for Metered {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        meter(layout.size() as isize);
+        // SAFETY: the caller's promise is handed on.
+        unsafe { System.alloc(layout) }
+    }
+    unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
+        meter(layout.size() as isize);
+        // SAFETY: the caller's promise is handed on.
+        unsafe { System.alloc_zeroed(layout) }
+    }
+    unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
+        meter(-(layout.size() as isize));
+        // SAFETY: the caller's promise is handed on.
+        unsafe { System.dealloc(pointer, layout) }
+    }
+    unsafe fn realloc(&self, pointer: *mut u8, layout: Layout, size: usize) -> *mut u8 {
+        meter(size as isize - layout.size() as isize);
+        // SAFETY: the caller's promise is handed on.
+        unsafe { System.realloc(pointer, layout, size) }
+    }
+}
+
+#[global_allocator]
+static ALLOCATOR: Metered = Metered;
+
+/// A change to a file.
+#[derive(Clone, Debug)]
+enum Mutation {
+    Byte { at: usize, value: u8 },
+    Truncate { at: usize },
+    Token { at: usize, value: &'static str },
+    DeleteToken { at: usize },
+    RepeatLine { at: usize },
+    DeleteLine { at: usize },
+}
+
+const TOKENS: [&str; 18] = [
+    "0", "-1", "-0", "1", "2", "3", "1e3", "0.5", "nan", "inf", "-inf", "4294967295", "4294967296",
+    "18446744073709551615", "99999999999999999999999", "1e308", "x", "[]",
+];
+
+fn mutation() -> impl Strategy<Value = Mutation> {
+    let at = || any::<prop::sample::Index>().prop_map(|index| index.index(1 << 16));
+    prop_oneof![
+        (at(), any::<u8>()).prop_map(|(at, value)| Mutation::Byte { at, value }),
+        at().prop_map(|at| Mutation::Truncate { at }),
+        (at(), prop::sample::select(TOKENS.to_vec())).prop_map(|(at, value)| Mutation::Token { at, value }),
+        // Sizes stand at the beginning.
+        (0_usize..6, prop::sample::select(TOKENS.to_vec())).prop_map(|(at, value)| Mutation::Token { at, value }),
+        at().prop_map(|at| Mutation::DeleteToken { at }),
+        at().prop_map(|at| Mutation::RepeatLine { at }),
+        at().prop_map(|at| Mutation::DeleteLine { at }),
+    ]
+}
+
+/// Start and end of every run of characters that no separator interrupts.
+fn tokens(text: &[u8]) -> Vec<(usize, usize)> {
+    let is_separator = |byte: &u8| byte.is_ascii_whitespace() || b",[]{}:".contains(byte);
+    let mut found = vec![];
+    let mut start = None;
+    for (at, byte) in text.iter().chain(b" ").enumerate() {
+        match (start, is_separator(byte)) {
+            (None, false) => start = Some(at),
+            (Some(from), true) => {
+                found.push((from, at));
+                start = None;
+            }
+            _ => {}
+        }
+    }
+    found
+}
+
+fn apply(mut text: Vec<u8>, mutation: &Mutation) -> Vec<u8> {
+    if text.is_empty() {
+        return text;
+    }
+    let token = |text: &[u8], at: usize| {
+        let tokens = tokens(text);
+        if tokens.is_empty() { (0, 0) } else { tokens[at % tokens.len()] }
+    };
+    let line = |text: &[u8], at: usize| {
+        let at = at % text.len();
+        let start = text[..at].iter().rposition(|&byte| byte == b'\n').map_or(0, |end| end + 1);
+        let end = text[at..].iter().position(|&byte| byte == b'\n').map_or(text.len(), |end| at + end + 1);
+        (start, end)
+    };
+    match *mutation {
+        Mutation::Byte { at, value } => {
+            let at = at % text.len();
+            text[at] = value;
+        }
+        Mutation::Truncate { at } => text.truncate(at % text.len()),
+        Mutation::Token { at, value } => {
+            let (start, end) = token(&text, at);
+            text.splice(start..end, value.bytes());
+        }
+        Mutation::DeleteToken { at } => {
+            let (start, end) = token(&text, at);
+            text.drain(start..end);
+        }
+        Mutation::RepeatLine { at } => {
+            let (start, end) = line(&text, at);
+            let copy = text[start..end].to_vec();
+            text.splice(start..start, copy);
+        }
+        Mutation::DeleteLine { at } => {
+            let (start, end) = line(&text, at);
+            text.drain(start..end);
+        }
+    }
+    text
+}
+
+/// Reads a mutated file and, where it still is an instance, evaluates its dual.
+fn survive(text: &[u8], mutations: &[Mutation]) {
+    let mutated = mutations.iter().fold(text.to_vec(), apply);
+    let size = mutated.len() as isize;
+    let before = HELD.with(Cell::get);
+    PEAK.with(|peak| peak.set(before));
+    let parsed = Source::parse("mutated", mutated, None);
+    let used = PEAK.with(Cell::get) - before;
+    // A .dow file holds arcs and commodities in a few bytes each and stands for their product.
+    let earned = 1_000_000 + 200 * size + size * size / 4;
+    assert!(used <= earned, "{used} bytes for a file of {size}");
+    match parsed {
+        Err(Error::Parse(error)) => assert!(error.line >= 1 && !error.expected.is_empty() && !error.found.is_empty()),
+        Err(error) => assert!(!error.to_string().is_empty()),
+        Ok(source) => {
+            for problem in &source.problems {
+                let mut dual = problem.dual();
+                let mut subgradient = vec![0.0; dual.dim()];
+                let point = vec![0.5; dual.dim()];
+                // Huge numbers may overflow, which has to be reported and not to crash.
+                let _ = Minimized::new(&mut *dual).unwrap().evaluate(&point, &mut subgradient);
+            }
+        }
+    }
+}
+
+fn mutations() -> impl Strategy<Value = Vec<Mutation>> {
+    prop::collection::vec(mutation(), 1..4)
+}
+
+/// A real instance, as a file of the format.
+fn generated(family: Family, format: Format) -> Vec<u8> {
+    let generator = Generator::new(family, 1);
+    let generator = if family == Family::McSml40 { generator.with_commodities(3).unwrap() } else { generator };
+    generator.instance(0).unwrap().problem.to_text(format).unwrap().into_bytes()
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(3000))]
+
+    #[test]
+    fn dat(mutations in mutations()) {
+        survive(sample::DAT.as_bytes(), &mutations);
+    }
+
+    #[test]
+    fn dow(mutations in mutations()) {
+        survive(sample::DOW.as_bytes(), &mutations);
+    }
+
+    #[test]
+    fn network_json(mutations in mutations()) {
+        survive(sample::NETWORK_JSON.as_bytes(), &mutations);
+    }
+
+    #[test]
+    fn assignment_text(mutations in mutations()) {
+        survive(sample::ASSIGNMENT_TEXT.as_bytes(), &mutations);
+    }
+
+    #[test]
+    fn assignment_text_with_count(mutations in mutations()) {
+        let text = format!("2\n{0}{0}", sample::ASSIGNMENT_TEXT);
+        survive(text.as_bytes(), &mutations);
+    }
+
+    #[test]
+    fn assignment_json(mutations in mutations()) {
+        survive(sample::ASSIGNMENT_JSON.as_bytes(), &mutations);
+    }
+
+    #[test]
+    fn bytes(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
+        survive(&bytes, &[]);
+    }
+
+    #[test]
+    fn numbers(numbers in prop::collection::vec(prop::sample::select(TOKENS.to_vec()), 0..40), lines in any::<u64>()) {
+        let separator = |at: usize| if lines >> (at % 64) & 1 == 1 { '\n' } else { ' ' };
+        let text: String = numbers.iter().enumerate().flat_map(|(at, token)| token.chars().chain([separator(at)])).collect();
+        survive(text.as_bytes(), &[]);
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(60))]
+
+    #[test]
+    fn generated_files(mutations in mutations()) {
+        survive(&generated(Family::McSml40, Format::Dat), &mutations);
+        survive(&generated(Family::McSml40, Format::Json), &mutations);
+        survive(&generated(Family::Ga10x100, Format::AssignmentText), &mutations);
+        survive(&generated(Family::Ga10x100, Format::Json), &mutations);
+    }
+
+    #[test]
+    fn archives(mutations in mutations()) {
+        use std::io::Write;
+        let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::default());
+        encoder.write_all(sample::DAT.as_bytes()).unwrap();
+        let _ = Source::parse("archive", mutations.iter().fold(encoder.finish().unwrap(), apply), None);
+    }
+}

@@ -1,0 +1,107 @@
+//! Every public instance parses, has a sound dual, and survives a round trip.
+
+mod public;
+mod reference;
+
+use std::io::{BufRead, BufReader};
+
+use bundlenet::{Format, Minimized, Problem, Source};
+use reference::{PlainAssignmentDual, PlainNetworkDesignDual};
+use serde_json::{Map, Value};
+
+/// A point that is neither 0 nor regular.
+fn point(dim: usize) -> Vec<f64> {
+    (0..dim).map(|at| ((at * 7919) % 1009) as f64 / 25.0).collect()
+}
+
+fn assert_sound(name: &str, problem: &Problem) {
+    let mut dual = problem.dual();
+    let mut function = Minimized::new(&mut *dual).unwrap();
+    let point = point(function.dim());
+    let mut subgradient = vec![0.0; point.len()];
+    let value = function.evaluate(&point, &mut subgradient).unwrap();
+    let sign = function.sense().sign();
+    let (expected, format) = match problem {
+        Problem::NetworkDesign(instance) => {
+            (PlainNetworkDesignDual::new(instance).evaluate(&point, &mut subgradient), Format::Dat)
+        }
+        Problem::Assignment(instance) => {
+            (PlainAssignmentDual::new(instance).evaluate(&point, &mut subgradient), Format::AssignmentText)
+        }
+    };
+    assert!((sign * value - expected).abs() <= 1e-11 * expected.abs().max(1.0), "{name}: {} {expected}", sign * value);
+    for format in [Format::Json, format] {
+        let text = problem.to_text(format).unwrap();
+        let sense = match problem {
+            Problem::Assignment(instance) => Some(instance.sense()),
+            Problem::NetworkDesign(_) => None,
+        };
+        let read = Source::parse(name, text.into_bytes(), sense).unwrap().choose(None).unwrap();
+        assert!(&read == problem, "{name} in {format}");
+    }
+}
+
+#[test]
+fn text_formats() {
+    let Some(data) = public::data() else { return };
+    for (folder, format) in
+        [("network-design", Format::Dat), ("canad", Format::Dow), ("gap", Format::AssignmentText)]
+    {
+        for path in public::files(&data.join(folder)) {
+            let source = Source::read(&path, None).unwrap();
+            assert_eq!(source.format, format, "{}", path.display());
+            let problem = source.choose(None).unwrap();
+            if format == Format::Dow {
+                let text = problem.to_text(Format::Dow).unwrap();
+                assert_eq!(Source::parse("", text.into_bytes(), None).unwrap().choose(None).unwrap(), problem);
+            }
+            assert_sound(&path.display().to_string(), &problem);
+        }
+    }
+}
+
+/// The compact data sets, as the published files that `expand.py` makes of them.
+fn published(data: &std::path::Path, name: &str, mut visit: impl FnMut(&str, &Value)) {
+    let folder = data.join("paper-datasets");
+    let graphs: Map<String, Value> = std::fs::read_to_string(folder.join(format!("{name}.graphs.json")))
+        .map_or_else(|_| Map::new(), |text| serde_json::from_str(&text).unwrap());
+    let file = std::fs::File::open(folder.join(format!("{name}.jsonl.gz"))).unwrap();
+    for line in BufReader::new(flate2::read::GzDecoder::new(file)).lines() {
+        let row: Value = serde_json::from_str(&line.unwrap()).unwrap();
+        if graphs.is_empty() {
+            visit(row["name"].as_str().unwrap(), &row);
+            continue;
+        }
+        for one in row["instances"].as_array().unwrap() {
+            let mut instance = graphs[one["graph"].as_str().unwrap()].as_object().unwrap().clone();
+            instance.extend(["o", "d", "q", "r"].map(|key| (key.to_string(), row[key].clone())));
+            visit(one["name"].as_str().unwrap(), &Value::Object(instance));
+        }
+    }
+}
+
+#[test]
+fn published_data_sets() {
+    let Some(data) = public::data() else { return };
+    for (name, is_network) in [
+        ("MCNDsmallCom40", true),
+        ("MCNDsmallComVar", true),
+        ("MCNDbigCom40", true),
+        ("MCNDbigComVar", true),
+        ("GA", false),
+        ("GA_20400", false),
+    ] {
+        let mut count = 0;
+        // All of them parse; the dual and the round trip are tried on some.
+        published(&data, name, |instance, fields| {
+            let text = serde_json::json!({"instance": fields, "labels": {"Ld": 1.5}, "features": [[]]}).to_string();
+            let problem = Source::parse(instance, text.into_bytes(), None).unwrap().choose(None).unwrap();
+            assert_eq!(matches!(problem, Problem::NetworkDesign(_)), is_network);
+            if count % 50 == 0 {
+                assert_sound(instance, &problem);
+            }
+            count += 1;
+        });
+        assert!(count > 400, "{name}: only {count}");
+    }
+}
