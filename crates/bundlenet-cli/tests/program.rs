@@ -1,0 +1,220 @@
+//! The program as a user runs it: output, exit codes, errors.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+use serde_json::Value;
+
+const DAT: &str = "2 2 2\n2 1 10 5 2\n1 3 2\n2 4 1\n2 1 20 9 2\n1 1 2\n2 2 1\n1 1 -2\n1 2 2\n2 1 -1\n2 2 1\n";
+const DOW: &str = "title\n2 1 1\n1 2 3 5 10 1 1\n1 2 2\n";
+const TEXT: &str = "2 3\n1 2 3\n4 5 6\n1 1 2\n2 1 1\n3 2\n";
+
+struct Folder(tempfile::TempDir);
+
+impl Folder {
+    fn new() -> Self {
+        Self(tempfile::tempdir().unwrap())
+    }
+
+    fn file(&self, name: &str, content: impl AsRef<[u8]>) -> PathBuf {
+        let path = self.path(name);
+        std::fs::write(&path, content).unwrap();
+        path
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.0.path().join(name)
+    }
+}
+
+fn run(arguments: &[&dyn AsRef<std::ffi::OsStr>]) -> Output {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_bundlenet"));
+    for argument in arguments {
+        command.arg(argument);
+    }
+    command.output().unwrap()
+}
+
+#[track_caller]
+fn json(arguments: &[&dyn AsRef<std::ffi::OsStr>]) -> Value {
+    let output = run(arguments);
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    serde_json::from_slice(&output.stdout).unwrap()
+}
+
+/// Runs into an error: its exit code and what it says on standard error, with nothing on standard output.
+#[track_caller]
+fn failure(arguments: &[&dyn AsRef<std::ffi::OsStr>]) -> (i32, String) {
+    let output = run(arguments);
+    let message = String::from_utf8(output.stderr).unwrap();
+    assert!(output.stdout.is_empty());
+    assert!(!message.contains("panicked"), "{message}");
+    (output.status.code().unwrap(), message)
+}
+
+#[test]
+fn inspect_says_what_a_file_is() {
+    let folder = Folder::new();
+    let report = json(&[&"inspect", &folder.file("a", DAT), &"--json"]);
+    assert_eq!(report["problem"], "network-design");
+    assert_eq!(report["format"], ".dat");
+    assert_eq!((&report["nodes"], &report["arcs"], &report["commodities"]), (&2.into(), &2.into(), &2.into()));
+    assert_eq!((&report["dimension"], &report["components"]), (&4.into(), &2.into()));
+    assert_eq!((report["value_at_zero"].as_f64(), &report["sense"]), (Some(0.0), &"max".into()));
+    // Two arcs and a demand of 3, over a capacity of 14; fixed costs of 30, mean routing costs of 3.5 and 1.5.
+    assert_eq!(report["capacity_ratio"].as_f64(), Some(2.0 * 3.0 / 14.0));
+    assert_eq!(report["fixed_cost_ratio"].as_f64(), Some(2.0 * 30.0 / (3.0 * 5.0)));
+    let report = json(&[&"inspect", &folder.file("b", TEXT), &"--json", &"--sense", &"max"]);
+    assert_eq!((&report["problem"], &report["problem_sense"]), (&"assignment".into(), &"max".into()));
+    // Items 1 and 2 in bin 0 are worth 3 + 2, in bin 1 both of 5 and 6.
+    assert_eq!(report["value_at_zero"].as_f64(), Some(5.0 + 11.0));
+    let output = run(&[&"inspect", &folder.path("a")]);
+    let text = String::from_utf8(output.stdout).unwrap();
+    assert!(text.contains("network design") && text.contains("value at 0"), "{text}");
+    assert!(output.stderr.is_empty());
+}
+
+#[test]
+fn evaluate_gives_value_and_subgradient_in_the_problems_sense() {
+    let folder = Folder::new();
+    let instance = folder.file("a.dat", DAT);
+    let report = json(&[&"evaluate", &instance, &"--json"]);
+    assert_eq!((report["value"].as_f64(), &report["dimension"]), (Some(0.0), &4.into()));
+    // All arcs closed: the subgradient is b, by commodity, then node.
+    assert_eq!(report["subgradient"], serde_json::json!([2.0, -2.0, 1.0, -1.0]));
+    // Multipliers of 10 and 0: reduced costs of -7 and -6 on the first arc, -9 and -8 on the second.
+    let multipliers = folder.file("pi.json", "[10, 0, 10, 0]");
+    let report = json(&[&"evaluate", &instance, &"--multipliers", &multipliers, &"--json"]);
+    assert_eq!(report["value"].as_f64(), Some(30.0 + (10.0 - 20.0) + (20.0 - 26.0)));
+    assert_eq!(report["subgradient"], serde_json::json!([-2.0, 2.0, -1.0, 1.0]));
+    // The minimisation form: costs less multipliers, where that is negative.
+    let text = folder.file("b", TEXT);
+    let multipliers = folder.file("pi3.json", "[3, 0, 7]");
+    let report = json(&[&"evaluate", &text, &"--multipliers", &multipliers, &"--json"]);
+    assert_eq!(report["value"].as_f64(), Some(10.0 + (1.0 - 3.0 + 3.0 - 7.0) + (6.0 - 7.0)));
+    assert_eq!(report["subgradient"], serde_json::json!([0.0, 1.0, -1.0]));
+}
+
+#[test]
+fn wrong_multipliers_are_named() {
+    let folder = Folder::new();
+    let instance = folder.file("b", TEXT);
+    let evaluate = |content: &str| {
+        let path = folder.file("pi.json", content);
+        failure(&[&"evaluate", &instance, &"--sense", &"max", &"--multipliers", &path])
+    };
+    let (code, message) = evaluate("[1, 2]");
+    assert!(code == 2 && message.contains("array of 3") && message.contains("2 numbers"), "{message}");
+    let (code, message) = evaluate("[1, 2,\n -1e-9]");
+    assert!(code == 2 && message.contains("entry 2 to be nonnegative"), "{message}");
+    let (code, message) = evaluate("[1, 2,\n null]");
+    assert!(code == 2 && message.contains("line 2"), "{message}");
+    let (code, message) = evaluate("{}");
+    assert!(code == 2 && message.contains("pi.json"), "{message}");
+    let missing = folder.path("missing.json");
+    let (code, message) = failure(&[&"evaluate", &instance, &"--multipliers", &missing]);
+    assert!(code == 2 && message.contains("missing.json"), "{message}");
+}
+
+#[test]
+fn an_overflow_is_a_failed_run() {
+    let folder = Folder::new();
+    let instance = folder.file("a", DAT.replace("10 5", "-1e308 5").replace("20 9", "-1e308 9"));
+    let (code, message) = failure(&[&"evaluate", &instance]);
+    assert!(code == 1 && message.contains("evaluation 1") && message.contains("inf"), "{message}");
+}
+
+#[test]
+fn unreadable_input_is_code_2_with_file_and_line() {
+    let folder = Folder::new();
+    let (code, message) = failure(&[&"inspect", &folder.path("missing")]);
+    assert!(code == 2 && message.contains("missing"), "{message}");
+    let broken = folder.file("broken.dat", DAT.replace("10 5", "10 -5"));
+    let (code, message) = failure(&[&"inspect", &broken, &"--json"]);
+    assert!(code == 2 && message.contains("broken.dat: line 2") && message.contains("-5"), "{message}");
+    let several = folder.file("several", format!("2\n{TEXT}{TEXT}"));
+    let (code, message) = failure(&[&"inspect", &several]);
+    assert!(code == 2 && message.contains("from 1 to 2"), "{message}");
+    assert!(run(&[&"inspect", &several, &"--problem", &"2"]).status.success());
+}
+
+#[test]
+fn wrong_usage_is_code_2() {
+    for arguments in [&["frobnicate"][..], &["inspect"], &["inspect", "a", "--sense", "up"], &["generate", "mc-huge"]] {
+        let arguments: Vec<&dyn AsRef<std::ffi::OsStr>> = arguments.iter().map(|argument| argument as _).collect();
+        assert_eq!(failure(&arguments).0, 2);
+    }
+    let folder = Folder::new();
+    let generate = |extra: &[&dyn AsRef<std::ffi::OsStr>]| {
+        let out = folder.path("out");
+        let fixed: [&dyn AsRef<std::ffi::OsStr>; 5] = [&"generate", &"mc-sml-40", &"--seed=1", &"--out", &out];
+        failure(&[&fixed[..], extra].concat())
+    };
+    assert_eq!(generate(&[&"--count=0"]).0, 2);
+    assert_eq!(generate(&[&"--count=-1"]).0, 2);
+    assert_eq!(generate(&[&"--count=1", &"--commodities=0"]).0, 2);
+    assert_eq!(generate(&[&"--count=1", &"--base", &folder.file("b", TEXT)]).0, 2);
+}
+
+#[test]
+fn generated_folders_can_be_used_at_once() {
+    let folder = Folder::new();
+    let base = folder.file("base.dow", DOW);
+    let out = folder.path("set");
+    let output = run(&[
+        &"generate", &"mc-sml-40", &"--count", &"5", &"--seed", &"3", &"--out", &out, &"--base", &base, &"--commodities", &"2",
+    ]);
+    // The one arc leads one way only, so some demand can never be routed.
+    assert_eq!(output.status.code(), Some(2));
+    let output = run(&[&"generate", &"ga-10-100", &"--count", &"5", &"--seed", &"3", &"--out", &out]);
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let manifest: Value = serde_json::from_slice(&std::fs::read(out.join("manifest.json")).unwrap()).unwrap();
+    assert_eq!((&manifest["family"], &manifest["seed"]), (&"ga-10-100".into(), &3.into()));
+    for entry in manifest["instances"].as_array().unwrap() {
+        let report = json(&[&"inspect", &out.join(entry["file"].as_str().unwrap()), &"--json"]);
+        assert_eq!((&report["bins"], &report["items"]), (&10.into(), &100.into()));
+    }
+    let (code, message) = failure(&[&"generate", &"ga-10-100", &"--count=5", &"--seed=4", &"--out", &out]);
+    assert!(code == 2 && message.contains("already holds"), "{message}");
+    let blocked = folder.file("file", "");
+    let (code, _) = failure(&[&"generate", &"ga-10-100", &"--count=5", &"--seed=4", &"--out", &blocked]);
+    assert_eq!(code, 1);
+}
+
+#[test]
+fn convert_goes_both_ways_and_refuses_what_does_not_fit() {
+    let folder = Folder::new();
+    let dat = folder.file("a.dat", DAT);
+    let (there, back) = (folder.path("a.json"), folder.path("back.dat"));
+    assert!(run(&[&"convert", &dat, &there]).status.success());
+    assert!(run(&[&"convert", &there, &back]).status.success());
+    assert_eq!(std::fs::read_to_string(&back).unwrap(), DAT);
+    let (code, message) = failure(&[&"convert", &dat, &folder.path("a.dow")]);
+    assert!(code == 2 && message.contains("alike for all commodities"), "{message}");
+    assert_eq!(failure(&[&"convert", &dat, &folder.path("a.xml")]).0, 2);
+    assert_eq!(failure(&[&"convert", &dat, &Path::new("/nonexistent/a.json")]).0, 1);
+    let dow = folder.file("b.dow", DOW);
+    assert!(run(&[&"convert", &dow, &folder.path("c.dow")]).status.success());
+}
+
+#[test]
+fn a_reader_that_stops_early_is_no_failure() {
+    use std::io::Read;
+    use std::process::Stdio;
+    let folder = Folder::new();
+    // More output than a pipe holds.
+    let out = folder.path("set");
+    assert!(run(&[&"generate", &"mc-sml-40", &"--count=1", &"--seed=1", &"--out", &out, &"--commodities=2000"]).status.success());
+    let mut child = Command::new(env!("CARGO_BIN_EXE_bundlenet"))
+        .args(["evaluate", "--json"])
+        .arg(out.join("s1-1.json"))
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut stdout = child.stdout.take().unwrap();
+    stdout.read_exact(&mut [0; 10]).unwrap();
+    drop(stdout);
+    let output = child.wait_with_output().unwrap();
+    assert!(output.status.success() && output.stderr.is_empty(), "{}", String::from_utf8_lossy(&output.stderr));
+}
