@@ -30,8 +30,9 @@ fn trajectory(dual: &mut dyn Oracle, steps: usize) -> Vec<Vec<f64>> {
         let value = function.evaluate(&point, &mut subgradient).unwrap();
         let norm = subgradient.iter().map(|g| g * g).sum::<f64>().sqrt();
         if step == 0 {
-            // Moves each multiplier by a share of the size it is likely to have.
-            scale = if value == 0.0 { 60.0 * (dim as f64).sqrt() } else { value.abs() / dim as f64 };
+            // Lets every multiplier move as far as its value at the optimum is likely to be.
+            let size = if value == 0.0 { 60.0 } else { value.abs() / dim as f64 };
+            scale = size * (dim as f64).sqrt();
         }
         let length = scale / (1.0 + step as f64) / norm.max(1e-12);
         point.iter_mut().zip(&subgradient).for_each(|(x, g)| *x -= length * g);
