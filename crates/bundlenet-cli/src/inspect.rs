@@ -115,7 +115,8 @@ impl Report {
     }
 
     fn rows(&self) -> Vec<(&'static str, String)> {
-        let ratio = |number: Option<f64>| number.map_or_else(|| "undefined".to_string(), |number| format!("{number:.4}"));
+        let ratio =
+            |number: Option<f64>| number.map_or_else(|| "undefined".to_string(), |number| format!("{number:.4}"));
         let compressed = if self.gzip { ", gzip" } else { "" };
         let mut rows = vec![("file", self.file.clone()), ("format", format!("{}{compressed}", self.format))];
         match &self.sizes {

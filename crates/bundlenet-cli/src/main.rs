@@ -2,6 +2,9 @@
 //!
 //! Exit codes: 0 success, 1 a run failed, 2 wrong usage or unreadable input.
 
+// No panic reaches a user, and results go where the caller wants them.
+#![warn(clippy::unwrap_used, clippy::expect_used, clippy::print_stdout, clippy::print_stderr)]
+
 mod convert;
 mod evaluate;
 mod failure;

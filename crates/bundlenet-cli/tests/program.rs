@@ -162,7 +162,18 @@ fn generated_folders_can_be_used_at_once() {
     let base = folder.file("base.dow", DOW);
     let out = folder.path("set");
     let output = run(&[
-        &"generate", &"mc-sml-40", &"--count", &"5", &"--seed", &"3", &"--out", &out, &"--base", &base, &"--commodities", &"2",
+        &"generate",
+        &"mc-sml-40",
+        &"--count",
+        &"5",
+        &"--seed",
+        &"3",
+        &"--out",
+        &out,
+        &"--base",
+        &base,
+        &"--commodities",
+        &"2",
     ]);
     // The one arc leads one way only, so some demand can never be routed.
     assert_eq!(output.status.code(), Some(2));
@@ -204,7 +215,11 @@ fn a_reader_that_stops_early_is_no_failure() {
     let folder = Folder::new();
     // More output than a pipe holds.
     let out = folder.path("set");
-    assert!(run(&[&"generate", &"mc-sml-40", &"--count=1", &"--seed=1", &"--out", &out, &"--commodities=2000"]).status.success());
+    assert!(
+        run(&[&"generate", &"mc-sml-40", &"--count=1", &"--seed=1", &"--out", &out, &"--commodities=2000"])
+            .status
+            .success()
+    );
     let mut child = Command::new(env!("CARGO_BIN_EXE_bundlenet"))
         .args(["evaluate", "--json"])
         .arg(out.join("s1-1.json"))

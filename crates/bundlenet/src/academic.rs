@@ -134,9 +134,8 @@ fn maxquad_linear(k: f64, i: usize) -> f64 {
 }
 
 fn maxquad(x: &[f64], subgradient: &mut [f64]) -> f64 {
-    let piece = |k: f64| -> f64 {
-        (1..).zip(x).map(|(i, &entry)| entry * (maxquad_row(k, i, x) - maxquad_linear(k, i))).sum()
-    };
+    let piece =
+        |k: f64| -> f64 { (1..).zip(x).map(|(i, &entry)| entry * (maxquad_row(k, i, x) - maxquad_linear(k, i))).sum() };
     let (index, value) = largest((1..=5).map(|k| piece(f64::from(k))));
     let k = (index + 1) as f64;
     for (i, entry) in (1..).zip(subgradient) {
@@ -171,8 +170,7 @@ fn cb2(x: &[f64], subgradient: &mut [f64]) -> f64 {
     let (a, b) = (x[0], x[1]);
     let exponential = 2.0 * (b - a).exp();
     let pieces = [a * a + b.powi(4), (2.0 - a).powi(2) + (2.0 - b).powi(2), exponential];
-    let gradients =
-        [[2.0 * a, 4.0 * b.powi(3)], [-2.0 * (2.0 - a), -2.0 * (2.0 - b)], [-exponential, exponential]];
+    let gradients = [[2.0 * a, 4.0 * b.powi(3)], [-2.0 * (2.0 - a), -2.0 * (2.0 - b)], [-exponential, exponential]];
     let (index, value) = largest(pieces);
     subgradient.copy_from_slice(&gradients[index]);
     value
@@ -208,7 +206,7 @@ mod tests {
     fn start_values_are_the_published_ones() {
         // Lukšan and Vlček; MAXQUAD at (1, ..., 1) from Lemaréchal and Mifflin (1978).
         assert_eq!(value(Academic::Maxquad, &[0.0; 10]), 0.0);
-        assert!((value(Academic::Maxquad, &[1.0; 10]) - 5337.066_429_311_36).abs() < 1e-8);
+        assert!((value(Academic::Maxquad, &[1.0; 10]) - 5_337.066_429_311_36).abs() < 1e-8);
         assert_eq!(value(Academic::Shor, &Academic::Shor.start()), 80.0);
         assert!((value(Academic::Cb2, &Academic::Cb2.start()) - 5.41).abs() < 1e-12);
         assert_eq!(value(Academic::Goffin, &Academic::Goffin.start()), 1225.0);

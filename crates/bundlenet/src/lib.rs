@@ -34,6 +34,9 @@
 //! | instances, readers, writers, generators | [`problems`], [`Problem`], [`Generator`] |
 //! | what can go wrong | [`Error`], [`EvaluationError`] |
 
+// No panic reaches a user, and results go where the caller wants them.
+#![warn(clippy::unwrap_used, clippy::expect_used, clippy::print_stdout, clippy::print_stderr)]
+
 mod academic;
 mod error;
 mod oracle;
@@ -47,3 +50,8 @@ pub use problems::{
     Assignment, AssignmentDual, Family, Format, Generator, NetworkDesign, NetworkDesignDual, Problem, ReadOptions,
     Source,
 };
+
+/// The examples in the README, as tests.
+#[cfg(doctest)]
+#[doc = include_str!("../../../README.md")]
+struct Readme;

@@ -379,11 +379,7 @@ impl<'a> Minimized<'a> {
     ///
     /// # Errors
     /// As [`Minimized::evaluate`].
-    pub fn evaluate_components(
-        &mut self,
-        point: &[f64],
-        minorants: &mut Minorants,
-    ) -> Result<bool, EvaluationError> {
+    pub fn evaluate_components(&mut self, point: &[f64], minorants: &mut Minorants) -> Result<bool, EvaluationError> {
         if self.oracle.as_sum().is_none() {
             return Ok(false);
         }
@@ -391,8 +387,7 @@ impl<'a> Minimized<'a> {
         let dim = self.dim;
         let Some(sum) = self.oracle.as_sum() else { return Ok(false) };
         minorants.clear();
-        sum.evaluate_components(point, minorants)
-            .map_err(|source| EvaluationError::Failed { evaluation, source })?;
+        sum.evaluate_components(point, minorants).map_err(|source| EvaluationError::Failed { evaluation, source })?;
         let expected = sum.component_count();
         if minorants.len() != expected {
             return Err(EvaluationError::ComponentCount { evaluation, expected, found: minorants.len() });
@@ -496,10 +491,7 @@ mod tests {
         assert!(matches!(Minimized::new(&mut FnOracle::new(0, nothing)), Err(EvaluationError::NoVariables)));
         let domain = Domain::PerCoordinate(vec![Bound::Free]);
         let mut oracle = FnOracle::new(2, nothing).with_domain(domain);
-        assert!(matches!(
-            Minimized::new(&mut oracle),
-            Err(EvaluationError::DomainLength { expected: 2, found: 1 })
-        ));
+        assert!(matches!(Minimized::new(&mut oracle), Err(EvaluationError::DomainLength { expected: 2, found: 1 })));
     }
 
     #[test]

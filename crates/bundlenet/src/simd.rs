@@ -205,13 +205,33 @@ mod x86_64 {
     use super::{Block, LANES, Lanes};
 
     lanes_by_intrinsics!(
-        Avx2, __m256d, 2, _mm256_set1_pd, _mm256_load_pd, _mm256_store_pd, _mm256_add_pd, _mm256_sub_pd,
-        _mm256_mul_pd, _mm256_div_pd, _mm256_min_pd, _mm256_max_pd,
+        Avx2,
+        __m256d,
+        2,
+        _mm256_set1_pd,
+        _mm256_load_pd,
+        _mm256_store_pd,
+        _mm256_add_pd,
+        _mm256_sub_pd,
+        _mm256_mul_pd,
+        _mm256_div_pd,
+        _mm256_min_pd,
+        _mm256_max_pd,
         |a, b, yes, no| _mm256_blendv_pd(no, yes, _mm256_cmp_pd::<_CMP_LT_OQ>(a, b))
     );
     lanes_by_intrinsics!(
-        Avx512, __m512d, 1, _mm512_set1_pd, _mm512_load_pd, _mm512_store_pd, _mm512_add_pd, _mm512_sub_pd,
-        _mm512_mul_pd, _mm512_div_pd, _mm512_min_pd, _mm512_max_pd,
+        Avx512,
+        __m512d,
+        1,
+        _mm512_set1_pd,
+        _mm512_load_pd,
+        _mm512_store_pd,
+        _mm512_add_pd,
+        _mm512_sub_pd,
+        _mm512_mul_pd,
+        _mm512_div_pd,
+        _mm512_min_pd,
+        _mm512_max_pd,
         |a, b, yes, no| _mm512_mask_blend_pd(_mm512_cmp_pd_mask::<_CMP_LT_OQ>(a, b), no, yes)
     );
 }
@@ -299,15 +319,7 @@ mod tests {
     #[inline(always)]
     fn every_operation<L: Lanes>(a: &Block, b: &Block) -> (Vec<f64>, [f64; 3]) {
         let (x, y) = (L::load(a), L::load(b));
-        let results = [
-            x.add(y),
-            x.sub(y),
-            x.mul(y),
-            x.div(y),
-            x.min(y),
-            x.max(y),
-            x.if_less(y, L::splat(7.0), x),
-        ];
+        let results = [x.add(y), x.sub(y), x.mul(y), x.div(y), x.min(y), x.max(y), x.if_less(y, L::splat(7.0), x)];
         (results.into_iter().flat_map(|lanes| lanes.block().0).collect(), [x.sum(), x.least(), x.greatest()])
     }
 

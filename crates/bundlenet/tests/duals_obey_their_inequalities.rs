@@ -22,7 +22,8 @@ fn assert_subgradient_inequality(oracle: &mut dyn Oracle, x: &[f64], y: &[f64]) 
     let (at_x, g_x) = evaluate(oracle, x);
     let (at_y, g_y) = evaluate(oracle, y);
     let slope = |g: &[f64]| -> f64 { g.iter().zip(x.iter().zip(y)).map(|(g, (x, y))| g * (y - x)).sum() };
-    let size = |g: &[f64]| -> f64 { g.iter().zip(x.iter().zip(y)).map(|(g, (x, y))| g.abs() * (x.abs() + y.abs())).sum() };
+    let size =
+        |g: &[f64]| -> f64 { g.iter().zip(x.iter().zip(y)).map(|(g, (x, y))| g.abs() * (x.abs() + y.abs())).sum() };
     let tolerance = 1e-12 * (at_x.abs() + at_y.abs() + size(&g_x) + size(&g_y)).max(1.0);
     assert!(at_y >= at_x + slope(&g_x) - tolerance, "{at_y} < {at_x} + {}", slope(&g_x));
     assert!(at_x >= at_y - slope(&g_y) - tolerance, "{at_x} < {at_y} - {}", slope(&g_y));
@@ -155,7 +156,8 @@ fn cheapest_design(instance: &NetworkDesign) -> Option<f64> {
     let arcs = instance.arcs().len();
     (0..1_usize << arcs)
         .filter_map(|open| {
-            let fixed: f64 = (0..arcs).filter(|arc| open >> arc & 1 == 1).map(|arc| instance.arcs()[arc].fixed_cost).sum();
+            let fixed: f64 =
+                (0..arcs).filter(|arc| open >> arc & 1 == 1).map(|arc| instance.arcs()[arc].fixed_cost).sum();
             let mut left: Vec<f64> = instance.arcs().iter().map(|arc| arc.capacity).collect();
             route(instance, open, &mut left, 0, instance.commodities()[0].demand).map(|routing| fixed + routing)
         })
@@ -186,7 +188,14 @@ fn route(instance: &NetworkDesign, open: usize, left: &mut Vec<f64>, k: usize, d
 
 /// All simple paths of a commodity over open arcs.
 fn paths(instance: &NetworkDesign, open: usize, k: usize) -> Vec<Vec<usize>> {
-    fn extend(instance: &NetworkDesign, open: usize, goal: usize, nodes: &mut Vec<usize>, path: &mut Vec<usize>, all: &mut Vec<Vec<usize>>) {
+    fn extend(
+        instance: &NetworkDesign,
+        open: usize,
+        goal: usize,
+        nodes: &mut Vec<usize>,
+        path: &mut Vec<usize>,
+        all: &mut Vec<Vec<usize>>,
+    ) {
         let at = nodes[nodes.len() - 1];
         if at == goal {
             all.push(path.clone());

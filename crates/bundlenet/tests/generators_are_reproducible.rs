@@ -110,7 +110,8 @@ fn variable_families_mix_sizes_and_keep_total_demand() {
         let total = instance.total_demand() / (40.0 * mean);
         assert!((0.7..1.5).contains(&total), "{total}");
     }
-    let expected: HashSet<_> = [40, 80, 120, 160, 200].map(|k| (20, k)).into_iter().chain([40, 80, 120].map(|k| (30, k))).collect();
+    let expected: HashSet<_> =
+        [40, 80, 120, 160, 200].map(|k| (20, k)).into_iter().chain([40, 80, 120].map(|k| (30, k))).collect();
     assert_eq!(sizes.keys().copied().collect::<HashSet<_>>(), expected);
     let big: usize = sizes.iter().filter(|((nodes, _), _)| *nodes == 30).map(|(_, count)| count).sum();
     // 28.2 % of 300 with a standard error of 7.8.
@@ -127,7 +128,9 @@ fn assignments_have_the_stated_ranges() {
         };
         assert_eq!((instance.bins(), instance.items()), (bins, items));
         for bin in 0..bins {
-            assert!(instance.profits(bin).iter().all(|&profit| profits.contains(&(profit as u32)) && profit.fract() == 0.0));
+            assert!(
+                instance.profits(bin).iter().all(|&profit| profits.contains(&(profit as u32)) && profit.fract() == 0.0)
+            );
             assert!(instance.weights(bin).iter().all(|weight| weights.contains(weight)));
         }
     }
@@ -136,7 +139,8 @@ fn assignments_have_the_stated_ranges() {
 #[test]
 fn a_base_instance_is_perturbed() {
     let base = Generator::new(Family::McBig40, 77).instance(0).unwrap().problem;
-    let generator = Generator::new(Family::McBig40, 1).with_base("base.json", base.clone()).unwrap().with_commodities(90).unwrap();
+    let generator =
+        Generator::new(Family::McBig40, 1).with_base("base.json", base.clone()).unwrap().with_commodities(90).unwrap();
     let generated = generator.instance(0).unwrap();
     let (instance, base) = (network(&generated.problem), network(&base));
     assert_eq!(instance.arcs(), base.arcs());

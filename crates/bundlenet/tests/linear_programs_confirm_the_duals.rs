@@ -6,9 +6,7 @@
 mod public;
 mod reference;
 
-use bundlenet::{
-    Assignment, Family, Generator, Minimized, NetworkDesign, Problem, ReadOptions, Sense,
-};
+use bundlenet::{Assignment, Family, Generator, Minimized, NetworkDesign, Problem, ReadOptions, Sense};
 use microlp::{ComparisonOp, OptimizationDirection, Solution, SolveOutcome, Variable};
 use reference::TableKnapsack;
 
@@ -87,7 +85,8 @@ fn pattern_lp(instance: &Assignment) -> (f64, Vec<f64>) {
         let mut complete = true;
         for bin in 0..bins {
             let profits: Vec<f64> = instance.profits(bin).iter().zip(&point).map(|(p, pi)| sign * (p - pi)).collect();
-            let best = knapsack.solve(&profits, instance.weights(bin), instance.capacities()[bin] as usize, &mut chosen);
+            let best =
+                knapsack.solve(&profits, instance.weights(bin), instance.capacities()[bin] as usize, &mut chosen);
             if best > sign * solution[worth[bin]] + 1e-9 {
                 complete = false;
                 let profit: f64 = chosen.iter().map(|&item| instance.profits(bin)[item]).sum();
@@ -158,8 +157,7 @@ fn generated_assignment() {
         let profits = (0..cells).map(|at| f64::from(at * 37 % 71 + 10)).collect();
         let weights = (0..cells).map(|at| at * 13 % 17 + 3).collect();
         let base = Assignment::new(sense, 20, vec![capacity; 5], profits, weights).unwrap();
-        let generator =
-            Generator::new(Family::Ga10x100, 17).with_base("base", Problem::Assignment(base)).unwrap();
+        let generator = Generator::new(Family::Ga10x100, 17).with_base("base", Problem::Assignment(base)).unwrap();
         for index in 0..3 {
             assert_attained("generated", &generator.instance(index).unwrap().problem, None);
         }

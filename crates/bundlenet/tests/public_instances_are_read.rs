@@ -44,9 +44,7 @@ fn assert_sound(name: &str, problem: &Problem) {
 #[test]
 fn text_formats() {
     let Some(data) = public::data() else { return };
-    for (folder, format) in
-        [("network-design", Format::Dat), ("canad", Format::Dow), ("gap", Format::AssignmentText)]
-    {
+    for (folder, format) in [("network-design", Format::Dat), ("canad", Format::Dow), ("gap", Format::AssignmentText)] {
         for path in public::files(&data.join(folder)) {
             let source = Source::read(&path, None).unwrap();
             assert_eq!(source.format, format, "{}", path.display());

@@ -14,7 +14,8 @@ fn results(problem: &Problem, threads: usize) -> (Vec<u64>, Vec<Minorants>) {
         let mut subgradient = vec![0.0; dual.dim()];
         let (mut numbers, mut minorants) = (vec![], vec![]);
         for step in 0..5 {
-            let point: Vec<f64> = (0..dual.dim()).map(|at| ((at * 7919 + step * 104_729) % 1009) as f64 / 10.3).collect();
+            let point: Vec<f64> =
+                (0..dual.dim()).map(|at| ((at * 7919 + step * 104_729) % 1009) as f64 / 10.3).collect();
             let value = dual.evaluate(&point, &mut subgradient).unwrap();
             numbers.push(value.to_bits());
             numbers.extend(bits(&subgradient));
@@ -30,7 +31,9 @@ fn results(problem: &Problem, threads: usize) -> (Vec<u64>, Vec<Minorants>) {
 fn evaluations_are_identical() {
     let large = Generator::new(Family::McSml40, 2).with_commodities(300).unwrap();
     let mut problems = vec![large.instance(1).unwrap().problem];
-    problems.extend([Family::McBig40, Family::Ga20x400].map(|family| Generator::new(family, 2).instance(1).unwrap().problem));
+    problems.extend(
+        [Family::McBig40, Family::Ga20x400].map(|family| Generator::new(family, 2).instance(1).unwrap().problem),
+    );
     for problem in problems {
         let one = results(&problem, 1);
         for threads in [2, 3, 8] {

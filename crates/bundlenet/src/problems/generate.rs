@@ -67,9 +67,10 @@ impl FromStr for Family {
     type Err = String;
 
     fn from_str(name: &str) -> Result<Self, String> {
-        Self::ALL.into_iter().find(|family| family.name() == name).ok_or_else(|| {
-            format!("expected one of {}, found {name:?}", Self::ALL.map(Self::name).join(", "))
-        })
+        Self::ALL
+            .into_iter()
+            .find(|family| family.name() == name)
+            .ok_or_else(|| format!("expected one of {}, found {name:?}", Self::ALL.map(Self::name).join(", ")))
     }
 }
 
@@ -215,10 +216,8 @@ impl Generator {
             manifest.instances.push(ManifestEntry { file, group: generated.group, split: generated.split });
             progress(&generated);
         }
-        let text = serde_json::to_string_pretty(&manifest).map_err(|error| Error::Write {
-            path: folder.join(Manifest::FILE),
-            source: error.into(),
-        })?;
+        let text = serde_json::to_string_pretty(&manifest)
+            .map_err(|error| Error::Write { path: folder.join(Manifest::FILE), source: error.into() })?;
         write(&folder.join(Manifest::FILE), &(text + "\n"))?;
         Ok(manifest)
     }

@@ -25,11 +25,7 @@ pub(crate) fn is_gzip(bytes: &[u8]) -> bool {
 
 /// The content of a gzip archive, or the bytes themselves where they are none.
 pub(crate) fn decompress(bytes: Vec<u8>) -> io::Result<Vec<u8>> {
-    if is_gzip(&bytes) {
-        read_within(MultiGzDecoder::new(bytes.as_slice()), MAX_BYTES)
-    } else {
-        Ok(bytes)
-    }
+    if is_gzip(&bytes) { read_within(MultiGzDecoder::new(bytes.as_slice()), MAX_BYTES) } else { Ok(bytes) }
 }
 
 fn read_within(source: impl Read, limit: u64) -> io::Result<Vec<u8>> {
@@ -258,10 +254,7 @@ mod tests {
         let text = "{\n \"a\": [1,\n 2,\n 3],\n \"b\": {\"c\": [[1],\n [2]]}\n}";
         assert_eq!(json_line(text, &[JsonStep::Key("a"), JsonStep::Index(1)]), 3);
         assert_eq!(
-            json_line(
-                text,
-                &[JsonStep::Key("b"), JsonStep::Key("c"), JsonStep::Index(1), JsonStep::Index(0)]
-            ),
+            json_line(text, &[JsonStep::Key("b"), JsonStep::Key("c"), JsonStep::Index(1), JsonStep::Index(0)]),
             6
         );
         assert_eq!(json_line(text, &[JsonStep::Key("missing")]), 1);

@@ -101,7 +101,8 @@ impl PlainNetworkDesignDual {
         let mut value = 0.0;
         subgradient.fill(0.0);
         for (k, commodity) in self.instance.commodities().iter().enumerate() {
-            value += commodity.demand * (point[k * nodes + commodity.origin] - point[k * nodes + commodity.destination]);
+            value +=
+                commodity.demand * (point[k * nodes + commodity.origin] - point[k * nodes + commodity.destination]);
             subgradient[k * nodes + commodity.origin] += commodity.demand;
             subgradient[k * nodes + commodity.destination] -= commodity.demand;
         }
@@ -109,9 +110,8 @@ impl PlainNetworkDesignDual {
             let routing = self.instance.routing_costs(index);
             let usable = &self.usable[index];
             self.costs.clear();
-            self.costs.extend(
-                usable.iter().map(|&k| routing[k] - point[k * nodes + arc.tail] + point[k * nodes + arc.head]),
-            );
+            self.costs
+                .extend(usable.iter().map(|&k| routing[k] - point[k * nodes + arc.tail] + point[k * nodes + arc.head]));
             self.limits.clear();
             self.limits.extend(usable.iter().map(|&k| self.instance.commodities()[k].demand));
             self.amounts.resize(usable.len(), 0.0);
@@ -156,8 +156,7 @@ impl PlainAssignmentDual {
                 *profit = sign * (self.instance.profits(bin)[item] - point[item]);
             }
             let capacity = self.instance.capacities()[bin] as usize;
-            value += sign
-                * self.knapsack.solve(&self.profits, self.instance.weights(bin), capacity, &mut self.chosen);
+            value += sign * self.knapsack.solve(&self.profits, self.instance.weights(bin), capacity, &mut self.chosen);
             self.chosen.iter().for_each(|&item| subgradient[item] -= 1.0);
         }
         value

@@ -22,9 +22,7 @@ pub fn network() -> impl Strategy<Value = NetworkDesign> {
             prop::collection::vec(commodity, commodities),
             prop::collection::vec(cost, arcs * commodities),
         )
-            .prop_map(move |(arcs, commodities, costs)| {
-                NetworkDesign::new(nodes, arcs, commodities, costs).unwrap()
-            })
+            .prop_map(move |(arcs, commodities, costs)| NetworkDesign::new(nodes, arcs, commodities, costs).unwrap())
     })
 }
 

@@ -2,9 +2,9 @@
 
 use super::Assignment;
 use crate::oracle::Sense;
+use crate::problems::Problem;
 use crate::problems::generate::Family;
 use crate::problems::random::Stream;
-use crate::problems::Problem;
 
 /// Ranges from which profits and weights are drawn, and what stays fixed.
 struct Base {
@@ -56,12 +56,7 @@ fn range(numbers: impl Iterator<Item = u32>) -> (u32, u32) {
 }
 
 /// Name, group and problem of instance `index`; every instance is a group of its own.
-pub(crate) fn instance(
-    family: Family,
-    seed: u64,
-    base: Option<&Assignment>,
-    index: usize,
-) -> (String, usize, Problem) {
+pub(crate) fn instance(family: Family, seed: u64, base: Option<&Assignment>, index: usize) -> (String, usize, Problem) {
     let base = base.map_or_else(|| Base::own(family, seed), Base::of);
     let group = index + 1;
     let mut stream = Stream::new(seed, family.name(), group as u64);

@@ -108,9 +108,8 @@ mod tests {
 
     #[test]
     fn invalid_data_are_refused_by_name() {
-        let build = |items, capacities, profits, weights| {
-            Assignment::new(Sense::Maximize, items, capacities, profits, weights)
-        };
+        let build =
+            |items, capacities, profits, weights| Assignment::new(Sense::Maximize, items, capacities, profits, weights);
         assert!(build(2, vec![3], vec![1.0, 2.0], vec![1, 0]).is_ok());
         let element = |result: Result<Assignment, InvalidInstance>| result.unwrap_err().element;
         assert_eq!(element(build(2, vec![], vec![], vec![])), Element::Bins);
@@ -118,10 +117,7 @@ mod tests {
         assert_eq!(element(build(2, vec![3], vec![1.0], vec![1, 1])), Element::Profits);
         assert_eq!(element(build(2, vec![3], vec![1.0, 2.0], vec![1])), Element::Weights);
         assert_eq!(element(build(2, vec![0], vec![1.0, 2.0], vec![1, 1])), Element::BinCapacity(0));
-        assert_eq!(
-            element(build(2, vec![3], vec![1.0, f64::NAN], vec![1, 1])),
-            Element::Profit { bin: 0, item: 1 }
-        );
+        assert_eq!(element(build(2, vec![3], vec![1.0, f64::NAN], vec![1, 1])), Element::Profit { bin: 0, item: 1 });
         assert_eq!(element(build(usize::MAX, vec![3, 3], vec![1.0], vec![1])), Element::Profits);
     }
 }

@@ -12,7 +12,6 @@ use rayon::prelude::*;
 use super::Assignment;
 use crate::oracle::{Domain, Minorants, Oracle, OracleError, Sense, SumOracle};
 use crate::problems::knapsack::BinaryKnapsack;
-use crate::simd::multiversion;
 
 /// Bins times items from which several threads pay: below, a task costs less than handing it over.
 const PARALLEL_CELLS: usize = 4000;
@@ -105,22 +104,13 @@ impl AssignmentDual {
 impl Worker {
     fn solve(&mut self, instance: &Assignment, bin: usize, point: &[f64], solved: &mut Solved) {
         let sign = -instance.sense().sign();
-        reduce_dispatched(instance.profits(bin), point, sign, &mut self.profits);
+        for ((reduced, profit), multiplier) in self.profits.iter_mut().zip(instance.profits(bin)).zip(point) {
+            *reduced = sign * (profit - multiplier);
+        }
         solved.profit = self.knapsack.solve(&self.profits, instance.weights(bin), instance.capacities()[bin]);
         solved.chosen.clear();
         solved.chosen.extend_from_slice(self.knapsack.chosen());
     }
-}
-
-#[inline(always)]
-fn reduce<L>(profits: &[f64], point: &[f64], sign: f64, reduced: &mut [f64]) {
-    for ((entry, profit), multiplier) in reduced.iter_mut().zip(profits).zip(point) {
-        *entry = sign * (profit - multiplier);
-    }
-}
-
-multiversion! {
-    fn reduce_dispatched(profits: &[f64], point: &[f64], sign: f64, reduced: &mut [f64]) = reduce;
 }
 
 impl Oracle for AssignmentDual {

@@ -113,9 +113,8 @@ impl BinaryKnapsack {
             self.chosen.extend((0..count).filter(|&at| keys[at] < filled.break_cost).map(|at| self.items[at]));
             if let Some(profit) = bounds.top_up {
                 let (profits, weights) = (flat(&self.profits), flat(&self.weights));
-                let fits = |&at: &usize| {
-                    profits[at] == profit && weights[at] <= filled.left && keys[at] >= filled.break_cost
-                };
+                let fits =
+                    |&at: &usize| profits[at] == profit && weights[at] <= filled.left && keys[at] >= filled.break_cost;
                 self.chosen.extend((0..count).find(fits).map(|at| self.items[at]));
             }
         }

@@ -118,8 +118,8 @@ impl ContinuousKnapsack {
         flat_mut(padded_limits)[..count].copy_from_slice(limits);
         flat_mut(padded_costs)[count..].fill(f64::INFINITY);
         flat_mut(padded_limits)[count..].fill(0.0);
-        let filled = fill_dispatched(padded_costs, padded_limits, capacity)
-            .unwrap_or(Filled { break_cost: 0.0, left: 0.0 });
+        let filled =
+            fill_dispatched(padded_costs, padded_limits, capacity).unwrap_or(Filled { break_cost: 0.0, left: 0.0 });
         let mut left = filled.left;
         let mut value = 0.0;
         for ((amount, &cost), &limit) in amounts.iter_mut().zip(costs).zip(limits) {

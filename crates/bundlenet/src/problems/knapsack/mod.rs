@@ -4,5 +4,5 @@ mod binary;
 mod continuous;
 
 pub use binary::BinaryKnapsack;
-pub(crate) use continuous::{Filled, fill, fill_from};
 pub use continuous::ContinuousKnapsack;
+pub(crate) use continuous::{Filled, fill, fill_from};

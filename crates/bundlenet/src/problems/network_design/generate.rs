@@ -309,10 +309,9 @@ mod tests {
 
     #[test]
     fn graphs_have_the_stated_statistics() {
-        for (base, fixed, capacity) in [
-            (Base::small(5), (221.0, 2188.0), (700.0, 3458.0)),
-            (Base::big(5), (41.0, 406.0), (71.0, 351.0)),
-        ] {
+        for (base, fixed, capacity) in
+            [(Base::small(5), (221.0, 2188.0), (700.0, 3458.0)), (Base::big(5), (41.0, 406.0), (71.0, 351.0))]
+        {
             assert!(base.is_strongly_connected());
             let distinct: std::collections::HashSet<_> = base.arcs.iter().map(|arc| (arc.tail, arc.head)).collect();
             assert_eq!(distinct.len(), if base.letter == 's' { 226 } else { 519 });

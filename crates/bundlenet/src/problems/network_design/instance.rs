@@ -196,7 +196,11 @@ fn check_node(nodes: usize, element: Element, node: usize) -> Result<(), Invalid
     if node < nodes {
         Ok(())
     } else {
-        Err(InvalidInstance::new(element, "a node that exists", format!("{node}, with nodes counted from 0 to {}", nodes - 1)))
+        Err(InvalidInstance::new(
+            element,
+            "a node that exists",
+            format!("{node}, with nodes counted from 0 to {}", nodes - 1),
+        ))
     }
 }
 
@@ -234,18 +238,12 @@ mod tests {
         assert_eq!(element(build(2, |_| (), |one| one.demand = -1.0, 1.0)), Element::Demand(0));
         assert_eq!(element(build(2, |_| (), |one| one.origin = 1, 1.0)), Element::Destination(0));
         assert_eq!(element(build(2, |_| (), |one| one.origin = 3, 1.0)), Element::Origin(0));
-        assert_eq!(
-            element(build(2, |_| (), |_| (), f64::NAN)),
-            Element::RoutingCost { arc: 0, commodity: 0 }
-        );
+        assert_eq!(element(build(2, |_| (), |_| (), f64::NAN)), Element::RoutingCost { arc: 0, commodity: 0 });
         assert_eq!(element(build(1 << 40, |_| (), |_| (), 1.0)), Element::Nodes);
         assert_eq!(element(NetworkDesign::new(2, vec![], vec![], vec![])), Element::Arcs);
         let arc = Arc { tail: 0, head: 1, fixed_cost: 1.0, capacity: 2.0 };
         assert_eq!(element(NetworkDesign::new(2, vec![arc], vec![], vec![])), Element::Commodities);
         let commodity = Commodity { origin: 0, destination: 1, demand: 1.0 };
-        assert_eq!(
-            element(NetworkDesign::new(2, vec![arc], vec![commodity], vec![])),
-            Element::RoutingCosts
-        );
+        assert_eq!(element(NetworkDesign::new(2, vec![arc], vec![commodity], vec![])), Element::RoutingCosts);
     }
 }

@@ -115,10 +115,8 @@ fn dat_commodities(
         if supply != demand {
             let error = ParseError {
                 line: lines[index],
-                ..tokens.error(
-                    format_args!("as much of commodity {} to arrive as leaves ({supply})", index + 1),
-                    demand,
-                )
+                ..tokens
+                    .error(format_args!("as much of commodity {} to arrive as leaves ({supply})", index + 1), demand)
             };
             return Err(error);
         }
@@ -219,12 +217,7 @@ pub(crate) fn json(raw: &RawInstance<'_>) -> Result<NetworkDesign, Error> {
     }
     let rows = raw.matrix("r", raw.fields.routing_costs.as_deref(), origin.len(), tail.len())?;
     let arcs = (0..tail.len())
-        .map(|arc| Arc {
-            tail: tail[arc],
-            head: head[arc],
-            fixed_cost: fixed_cost[arc],
-            capacity: capacity[arc],
-        })
+        .map(|arc| Arc { tail: tail[arc], head: head[arc], fixed_cost: fixed_cost[arc], capacity: capacity[arc] })
         .collect();
     let commodities = (0..origin.len())
         .map(|k| Commodity { origin: origin[k], destination: destination[k], demand: demand[k] })

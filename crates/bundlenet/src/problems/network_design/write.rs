@@ -76,8 +76,7 @@ impl NetworkDesign {
     }
 
     fn to_dow(&self) -> Result<String, Error> {
-        let mut text =
-            format!("MULTIGEN.DAT:\n{} {} {}\n", self.nodes(), self.arcs().len(), self.commodities().len());
+        let mut text = format!("MULTIGEN.DAT:\n{} {} {}\n", self.nodes(), self.arcs().len(), self.commodities().len());
         for (index, arc) in self.arcs().iter().enumerate() {
             let costs = self.routing_costs(index);
             if let Some(k) = costs.iter().position(|&cost| cost != costs[0]) {
@@ -88,14 +87,7 @@ impl NetworkDesign {
                 });
             }
             let (tail, head) = (arc.tail + 1, arc.head + 1);
-            let _ = writeln!(
-                text,
-                "{tail} {head} {} {} {} 1 {}",
-                costs[0],
-                arc.capacity,
-                arc.fixed_cost,
-                index + 1
-            );
+            let _ = writeln!(text, "{tail} {head} {} {} {} 1 {}", costs[0], arc.capacity, arc.fixed_cost, index + 1);
         }
         for commodity in self.commodities() {
             let (origin, destination) = (commodity.origin + 1, commodity.destination + 1);
