@@ -9,7 +9,8 @@ const LARGE: usize = 10_000;
 /// are not.
 ///
 /// The content of a file tells its format. A target names the beginning that leads to its own, which is put in front
-/// of the bytes that lack it; so seeds are whole files, and no mutation ends up in the reader of another format.
+/// of the bytes that lack it; so seeds are whole files, and most mutations
+/// stay with the reader of that format.
 pub fn survive(beginning: &[u8], bytes: &[u8]) {
     let missing = if bytes.starts_with(beginning) { &[] } else { beginning };
     let Ok(source) = Source::parse("fuzzed", [missing, bytes].concat(), None) else { return };

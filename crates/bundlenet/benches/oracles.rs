@@ -179,7 +179,7 @@ fn bench_knapsacks() {
             cases.len(),
             &mut || {
                 for (profits, weights) in &cases {
-                    black_box(knapsack.solve(black_box(profits), weights, capacity));
+                    black_box(knapsack.solve(black_box(profits), weights, capacity).unwrap());
                 }
             },
             &mut || {

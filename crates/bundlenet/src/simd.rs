@@ -286,7 +286,8 @@ pub(crate) fn level() -> Level {
 /// Defines a function that runs `$body`, an `#[inline(always)]` function generic over [`Lanes`], with the best
 /// instructions of the machine it runs on.
 macro_rules! multiversion {
-    ($vis:vis fn $name:ident($($argument:ident: $type:ty),* $(,)?) $(-> $result:ty)? = $body:ident;) => {
+    ($(#[$attribute:meta])* $vis:vis fn $name:ident($($argument:ident: $type:ty),* $(,)?) $(-> $result:ty)? = $body:ident;) => {
+        $(#[$attribute])*
         $vis fn $name($($argument: $type),*) $(-> $result)? {
             #[cfg(target_arch = "x86_64")]
             {

@@ -19,7 +19,7 @@ fn brute_force(profits: &[f64], weights: &[u32], capacity: u32) -> f64 {
 
 /// Solves, checks that the chosen items are what the value says, and returns it.
 fn solve(knapsack: &mut BinaryKnapsack, profits: &[f64], weights: &[u32], capacity: u32) -> f64 {
-    let value = knapsack.solve(profits, weights, capacity);
+    let value = knapsack.solve(profits, weights, capacity).unwrap();
     let chosen = knapsack.chosen();
     assert!(chosen.windows(2).all(|pair| pair[0] < pair[1]), "{chosen:?} is not ascending");
     let weight: u64 = chosen.iter().map(|&item| u64::from(weights[item as usize])).sum();
@@ -155,4 +155,26 @@ fn extreme_knapsacks() {
     assert_eq!(solve(&mut knapsack, &[1e-300, 1e300, 1.0], &[3, 9, 9], 10), 1e300);
     // All alike: every choice of three is optimal.
     assert_eq!(solve(&mut knapsack, &[2.0; 4], &[3; 4], 10), 6.0);
+}
+
+#[test]
+fn a_ratio_that_rounds_to_zero_is_no_reason_to_choose_nothing() {
+    let mut knapsack = BinaryKnapsack::new(2, 3);
+    assert_eq!(solve(&mut knapsack, &[10.0, 5e-324], &[1, 3], 3), 10.0);
+}
+
+#[test]
+fn large_capacities_with_a_common_divisor_fit_a_table() {
+    // Without it, branch and bound would try all choices of 18 out of 36.
+    let mut knapsack = BinaryKnapsack::new(36, 37_999_999);
+    assert_eq!(solve(&mut knapsack, &[1.0; 36], &[2_000_000; 36], 37_999_999), 18.0);
+}
+
+#[test]
+fn a_hopeless_knapsack_is_an_error_and_not_an_endless_search() {
+    // Even weights, an odd capacity, and profit in proportion: every subset is as good as the relaxation says.
+    let weights: Vec<u32> = (0..60).map(|item| 2 * (50_000_000 + 7_919 * item * item)).collect();
+    let profits: Vec<f64> = weights.iter().map(|&weight| f64::from(weight)).collect();
+    let mut knapsack = BinaryKnapsack::new(60, u32::MAX);
+    assert!(knapsack.solve(&profits, &weights, 3_000_000_001).is_err());
 }

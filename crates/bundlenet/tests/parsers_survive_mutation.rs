@@ -239,6 +239,20 @@ proptest! {
     }
 }
 
+/// Found by fuzzing: a `.dow` file of 54 kB whose dual asked for 18 GB, and an assignment text read in quadratic time.
+#[test]
+fn short_files_that_stand_for_much() {
+    let dow = format!("t\n6000 3000 2000\n{}{}", "1 2 1 1 1 0 0\n".repeat(3000), "1 2 1\n".repeat(2000));
+    let problem = Source::parse("dow", dow.into_bytes(), None).unwrap().choose(None).unwrap();
+    let before = HELD.with(Cell::get);
+    PEAK.with(|peak| peak.set(before));
+    let dual = problem.dual();
+    assert!(PEAK.with(Cell::get) - before < 500_000_000);
+    drop(dual);
+    let text = format!("100000\n{}", "1 1 1 1 1\n".repeat(100_000));
+    assert_eq!(Source::parse("text", text.into_bytes(), None).unwrap().problems.len(), 100_000);
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(60))]
 

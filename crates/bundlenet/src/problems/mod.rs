@@ -14,7 +14,7 @@ use std::path::Path;
 pub use assignment::{Assignment, AssignmentDual};
 pub use format::Format;
 pub use generate::{Family, GENERATOR_VERSION, Generated, Generator, Manifest, ManifestEntry, Split};
-pub use knapsack::{BinaryKnapsack, ContinuousKnapsack};
+pub use knapsack::{BinaryKnapsack, ContinuousKnapsack, HardKnapsack};
 pub use network_design::{NetworkDesign, NetworkDesignDual};
 
 use crate::error::Error;

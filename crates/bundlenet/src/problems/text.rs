@@ -11,7 +11,7 @@ use serde::de::{DeserializeSeed, Deserializer, Error as _, IgnoredAny, MapAccess
 use crate::error::{Error, InvalidInstance, ParseError};
 
 /// Files are refused beyond this size, decompressed, so that a small archive cannot fill the memory.
-const MAX_BYTES: u64 = 1 << 30;
+const MAX_BYTES: u64 = 1 << 28;
 
 /// Reads a file as it is.
 pub(crate) fn read_file(path: &Path) -> Result<Vec<u8>, Error> {
@@ -52,11 +52,12 @@ pub(crate) struct Tokens<'a> {
     file: &'a str,
     rest: &'a str,
     line: usize,
+    left: usize,
 }
 
 impl<'a> Tokens<'a> {
     pub(crate) fn new(file: &'a str, text: &'a str) -> Self {
-        Self { file, rest: text, line: 1 }
+        Self { file, rest: text, line: 1, left: text.split_ascii_whitespace().count() }
     }
 
     /// Line of the token read last.
@@ -66,18 +67,15 @@ impl<'a> Tokens<'a> {
 
     /// Drops the rest of the present line.
     pub(crate) fn skip_line(&mut self) {
-        match self.rest.find('\n') {
-            None => self.rest = "",
-            Some(end) => {
-                self.rest = &self.rest[end + 1..];
-                self.line += 1;
-            }
-        }
+        let (line, rest) = self.rest.split_once('\n').unwrap_or((self.rest, ""));
+        self.left -= line.split_ascii_whitespace().count();
+        self.line += usize::from(line.len() < self.rest.len());
+        self.rest = rest;
     }
 
     /// Number of tokens left, none of them consumed.
     pub(crate) fn count_left(&self) -> usize {
-        self.rest.split_ascii_whitespace().count()
+        self.left
     }
 
     pub(crate) fn next(&mut self) -> Option<&'a str> {
@@ -92,6 +90,7 @@ impl<'a> Tokens<'a> {
         let length = bytes[start..].iter().position(u8::is_ascii_whitespace).unwrap_or(bytes.len() - start);
         let token = &self.rest[start..start + length];
         self.rest = &self.rest[start + length..];
+        self.left -= 1;
         Some(token)
     }
 

@@ -11,7 +11,7 @@ use rayon::prelude::*;
 
 use super::Assignment;
 use crate::oracle::{Domain, Minorants, Oracle, OracleError, Sense, SumOracle};
-use crate::problems::knapsack::BinaryKnapsack;
+use crate::problems::knapsack::{BinaryKnapsack, HardKnapsack};
 
 /// Bins times items from which several threads pay: below, a task costs less than handing it over.
 const PARALLEL_CELLS: usize = 4000;
@@ -32,7 +32,7 @@ pub struct AssignmentDual {
 /// A bin's solution.
 #[derive(Clone, Debug)]
 struct Solved {
-    profit: f64,
+    profit: Result<f64, HardKnapsack>,
     chosen: Vec<u32>,
 }
 
@@ -47,7 +47,7 @@ impl AssignmentDual {
     #[must_use]
     pub fn new(instance: &Assignment) -> Self {
         let items = instance.items();
-        let solved = Solved { profit: 0.0, chosen: Vec::with_capacity(items) };
+        let solved = Solved { profit: Ok(0.0), chosen: Vec::with_capacity(items) };
         Self {
             linear: vec![1.0; items],
             solved: (0..instance.bins()).map(|_| solved.clone()).collect(),
@@ -134,7 +134,7 @@ impl Oracle for AssignmentDual {
         subgradient.copy_from_slice(&self.linear);
         let mut value: f64 = point.iter().sum();
         for solved in &self.solved {
-            value += self.sign() * solved.profit;
+            value += self.sign() * solved.profit?;
             solved.chosen.iter().for_each(|&item| subgradient[item as usize] -= 1.0);
         }
         Ok(value)
@@ -157,7 +157,7 @@ impl SumOracle for AssignmentDual {
     fn evaluate_components(&mut self, point: &[f64], minorants: &mut Minorants) -> Result<(), OracleError> {
         self.solve_bins(point);
         for solved in &self.solved {
-            minorants.push(self.sign() * solved.profit, solved.chosen.iter().map(|&item| (item, -1.0)));
+            minorants.push(self.sign() * solved.profit?, solved.chosen.iter().map(|&item| (item, -1.0)));
         }
         Ok(())
     }

@@ -6,7 +6,9 @@
 //! 3. Changing an item against the relaxation costs at least `|profit - ratio weight|` (Dembo and Hammer). Where that
 //!    exceeds the gap between the bounds, the item is settled. Few are left: the core.
 //! 4. Solve the core by dynamic programming over the capacity that the settled items leave, row by row, or by branch
-//!    and bound where that capacity is too large for a table.
+//!    and bound where that capacity, in units of the greatest common divisor of the weights, is too large for a table.
+
+use thiserror::Error;
 
 use super::{Filled, fill};
 use crate::simd::{Block, LANES, Lanes, blocks_for, flat, flat_mut, multiversion};
@@ -14,14 +16,29 @@ use crate::simd::{Block, LANES, Lanes, blocks_for, flat, flat_mut, multiversion}
 /// Most numbers a dynamic programming table may have (32 MiB); larger cores go to branch and bound.
 const MAX_TABLE: usize = 1 << 22;
 
+/// Nodes after which branch and bound gives up: seconds.
+const MAX_NODES: u64 = 100_000_000;
+
+/// A 0/1 knapsack that could not be solved in reasonable time: its capacity is too large for a table, and its profits
+/// leave branch and bound nothing to prune by.
+#[derive(Clone, Copy, Debug, Error, PartialEq, Eq)]
+#[error(
+    "a 0/1 knapsack is too hard: expected a solution within {MAX_NODES} nodes, found none with {open} items undecided and room {room}"
+)]
+pub struct HardKnapsack {
+    open: usize,
+    room: u64,
+}
+
 /// A solver for 0/1 knapsacks of up to a given size. It allocates only when it is made.
 ///
 /// ```
 /// use bundlenet::problems::BinaryKnapsack;
 ///
 /// let mut knapsack = BinaryKnapsack::new(3, 10);
-/// assert_eq!(knapsack.solve(&[5.0, 4.0, -1.0], &[6, 4, 1], 10), 9.0);
+/// assert_eq!(knapsack.solve(&[5.0, 4.0, -1.0], &[6, 4, 1], 10)?, 9.0);
 /// assert_eq!(knapsack.chosen(), [0, 1]);
+/// # Ok::<(), bundlenet::problems::HardKnapsack>(())
 /// ```
 #[derive(Clone, Debug)]
 pub struct BinaryKnapsack {
@@ -63,13 +80,16 @@ impl BinaryKnapsack {
     ///
     /// Items without profit, zero included, are never chosen.
     ///
+    /// # Errors
+    /// If the capacity is too large for a table and branch and bound finds no end.
+    ///
     /// # Panics
     /// If the slices differ in length or have more items than the solver was made for.
-    pub fn solve(&mut self, profits: &[f64], weights: &[u32], capacity: u32) -> f64 {
+    pub fn solve(&mut self, profits: &[f64], weights: &[u32], capacity: u32) -> Result<f64, HardKnapsack> {
         assert_eq!(profits.len(), weights.len(), "profits and weights differ in length");
         assert!(profits.len() < self.items.len(), "more items than the solver was made for");
-        solve_dispatched(self, profits, weights, capacity);
-        self.chosen.iter().map(|&item| profits[item as usize]).sum()
+        solve_dispatched(self, profits, weights, capacity)?;
+        Ok(self.chosen.iter().map(|&item| profits[item as usize]).sum())
     }
 
     /// The items chosen by the last [`BinaryKnapsack::solve`], in ascending order.
@@ -79,33 +99,29 @@ impl BinaryKnapsack {
     }
 
     #[inline(always)]
-    fn solve_kernel<L: Lanes>(&mut self, profits: &[f64], weights: &[u32], capacity: u32) {
+    fn solve_kernel<L: Lanes>(&mut self, profits: &[f64], weights: &[u32], capacity: u32) -> Result<(), HardKnapsack> {
         self.chosen.clear();
         let (count, total) = self.keep_useful(profits, weights, capacity);
         let capacity = f64::from(capacity);
         if total <= capacity {
             self.chosen.extend_from_slice(&self.items[..count]);
             self.chosen.sort_unstable();
-            return;
+            return Ok(());
         }
         let weightless = self.chosen.len();
         let blocks = blocks_for(count);
         self.compute_keys::<L>(count, blocks);
-        let Some(filled) = fill::<L>(&self.keys[..blocks], &self.weights[..blocks], capacity) else {
-            // Every weight counts towards the total, which exceeds the capacity.
-            return;
-        };
+        // Where all fits, the ratio of the last item was too small to be told from zero.
+        let filled = fill::<L>(&self.keys[..blocks], &self.weights[..blocks], capacity).unwrap_or_else(|| {
+            let items = flat(&self.keys).iter().zip(flat(&self.weights)).take(count);
+            let load: f64 = items.filter(|(key, _)| **key < 0.0).map(|(_, weight)| weight).sum();
+            Filled { break_cost: 0.0, left: capacity - load }
+        });
         let bounds = self.bound::<L>(blocks, filled);
         let (settled_profit, settled_weight) = self.settle(count, filled, &bounds);
-        let room = (capacity - settled_weight) as usize;
+        let room = capacity - settled_weight;
         let incumbent = bounds.lower - settled_profit;
-        let improved = bounds.lower < bounds.upper && {
-            if (room + 1).saturating_mul(self.core.len() + 1) <= self.table.len() {
-                self.dynamic_programming(room, incumbent)
-            } else {
-                self.branch_and_bound(room as f64, incumbent)
-            }
-        };
+        let improved = bounds.lower < bounds.upper && self.solve_core(room, incumbent)?;
         if !improved {
             // The lower bound was optimal: the full items and the one that tops them up.
             self.chosen.truncate(weightless);
@@ -119,6 +135,23 @@ impl BinaryKnapsack {
             }
         }
         self.chosen.sort_unstable();
+        Ok(())
+    }
+
+    /// Chooses from the core; false if nothing beats the incumbent.
+    #[inline(always)]
+    fn solve_core(&mut self, room: f64, incumbent: f64) -> Result<bool, HardKnapsack> {
+        let fits = |room: f64, rows: usize, table: usize| (room as usize + 1).saturating_mul(rows + 1) <= table;
+        if fits(room, self.core.len(), self.table.len()) {
+            return Ok(self.dynamic_programming(room as usize, 1, incumbent));
+        }
+        let weights = flat(&self.weights);
+        let unit = self.core.iter().map(|&at| weights[at as usize] as u64).fold(0, greatest_common_divisor).max(1);
+        let units = (room / unit as f64).floor();
+        if fits(units, self.core.len(), self.table.len()) {
+            return Ok(self.dynamic_programming(units as usize, unit as usize, incumbent));
+        }
+        self.branch_and_bound(room, incumbent)
     }
 
     /// Copies the items with a profit that fit, except for those without weight, which are chosen at once; returns how
@@ -196,14 +229,15 @@ impl BinaryKnapsack {
         (settled_profit, settled_weight)
     }
 
-    /// Chooses from the core by dynamic programming; false if nothing beats the incumbent.
+    /// Chooses from the core by dynamic programming, with room and weights in a common unit; false if nothing beats the
+    /// incumbent.
     #[inline(always)]
-    fn dynamic_programming(&mut self, room: usize, incumbent: f64) -> bool {
+    fn dynamic_programming(&mut self, room: usize, unit: usize, incumbent: f64) -> bool {
         let columns = room + 1;
         let (profits, weights) = (flat(&self.profits), flat(&self.weights));
         self.table[..columns].fill(0.0);
         for (row, &at) in self.core.iter().enumerate() {
-            let (profit, weight) = (profits[at as usize], weights[at as usize] as usize);
+            let (profit, weight) = (profits[at as usize], weights[at as usize] as usize / unit);
             let (before, after) = self.table[row * columns..(row + 2) * columns].split_at_mut(columns);
             let head = weight.min(columns);
             after[..head].copy_from_slice(&before[..head]);
@@ -220,14 +254,14 @@ impl BinaryKnapsack {
         for (row, &at) in self.core.iter().enumerate().rev() {
             if self.table[(row + 1) * columns + column] > self.table[row * columns + column] {
                 self.chosen.push(self.items[at as usize]);
-                column -= weights[at as usize] as usize;
+                column -= weights[at as usize] as usize / unit;
             }
         }
         true
     }
 
     /// Chooses from the core by depth-first branch and bound; false if nothing beats the incumbent.
-    fn branch_and_bound(&mut self, room: f64, incumbent: f64) -> bool {
+    fn branch_and_bound(&mut self, room: f64, incumbent: f64) -> Result<bool, HardKnapsack> {
         let (profits, weights, keys) = (flat(&self.profits), flat(&self.weights), flat(&self.keys));
         // Best ratio first, so that the relaxation of any tail is a walk along it.
         self.core.sort_unstable_by(|&a, &b| keys[a as usize].total_cmp(&keys[b as usize]).then(a.cmp(&b)));
@@ -248,7 +282,12 @@ impl BinaryKnapsack {
         let (mut best, mut improved) = (incumbent, false);
         let (mut value, mut left) = (0.0, room);
         self.path.clear();
+        let mut nodes = 0;
         loop {
+            nodes += 1;
+            if nodes > MAX_NODES / core.len() as u64 {
+                return Err(HardKnapsack { open: core.len(), room: room as u64 });
+            }
             // Take what fits as long as the relaxation promises more than the best found.
             while self.path.len() < core.len() && value + relaxation(self.path.len(), left) > best {
                 let (profit, weight) = item(self.path.len());
@@ -272,7 +311,7 @@ impl BinaryKnapsack {
                             let taken = core.iter().zip(&self.best_path).filter(|&(_, &taken)| taken);
                             self.chosen.extend(taken.map(|(&at, _)| self.items[at as usize]));
                         }
-                        return improved;
+                        return Ok(improved);
                     }
                     Some(false) => {}
                     Some(true) => {
@@ -296,10 +335,21 @@ struct Bounds {
 }
 
 #[inline(always)]
-fn solve<L: Lanes>(knapsack: &mut BinaryKnapsack, profits: &[f64], weights: &[u32], capacity: u32) {
-    knapsack.solve_kernel::<L>(profits, weights, capacity);
+fn solve<L: Lanes>(
+    knapsack: &mut BinaryKnapsack,
+    profits: &[f64],
+    weights: &[u32],
+    capacity: u32,
+) -> Result<(), HardKnapsack> {
+    knapsack.solve_kernel::<L>(profits, weights, capacity)
+}
+
+fn greatest_common_divisor(a: u64, b: u64) -> u64 {
+    if b == 0 { a } else { greatest_common_divisor(b, a % b) }
 }
 
 multiversion! {
-    fn solve_dispatched(knapsack: &mut BinaryKnapsack, profits: &[f64], weights: &[u32], capacity: u32) = solve;
+    fn solve_dispatched(
+        knapsack: &mut BinaryKnapsack, profits: &[f64], weights: &[u32], capacity: u32
+    ) -> Result<(), HardKnapsack> = solve;
 }

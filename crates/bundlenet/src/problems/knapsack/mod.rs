@@ -3,6 +3,6 @@
 mod binary;
 mod continuous;
 
-pub use binary::BinaryKnapsack;
+pub use binary::{BinaryKnapsack, HardKnapsack};
 pub use continuous::ContinuousKnapsack;
 pub(crate) use continuous::{Filled, fill, fill_from};

@@ -17,6 +17,9 @@ use crate::simd::{Block, LANES, Lanes, blocks_for, flat, flat_mut, multiversion}
 /// Arcs times commodities that are worth a task of their own: some 20 microseconds of work.
 const CELLS_PER_TASK: usize = 1 << 15;
 
+/// More tasks than this would not keep more threads busy.
+const MAX_TASKS: usize = 32;
+
 /// The Lagrangian dual of a [`NetworkDesign`] as an oracle.
 ///
 /// Multipliers `pi[k][i]` are free and stored by commodity, then node. Components are arcs. Large instances are
@@ -86,7 +89,9 @@ impl NetworkDesignDual {
                 }
             }
         }
-        let arcs_per_task = (CELLS_PER_TASK / (blocks * LANES)).max(1);
+        // Every task has flows of its own for all nodes; together they take at most twice the memory of the costs.
+        let most = (2 * arc_count / nodes).clamp(1, MAX_TASKS);
+        let arcs_per_task = (CELLS_PER_TASK / (blocks * LANES)).max(arc_count.div_ceil(most)).max(1);
         let tasks = (0..arc_count)
             .step_by(arcs_per_task)
             .map(|start| Task {
