@@ -5,10 +5,10 @@ use std::path::PathBuf;
 use bundlenet::problems::Split;
 use bundlenet::{Family, Generator, Problem, ReadOptions};
 use clap::Args;
-use indicatif::{ProgressBar, ProgressStyle};
 
 use crate::failure::Failure;
 use crate::output;
+use crate::solve::progress;
 
 /// Generate a data set: a folder of instances and a manifest, the same for ever from the same seed
 #[derive(Args)]
@@ -45,10 +45,7 @@ impl Generate {
             generator = generator.with_commodities(count)?;
         }
         let count = usize::try_from(self.count).unwrap_or(usize::MAX);
-        let bar = ProgressBar::new(self.count);
-        if let Ok(style) = ProgressStyle::with_template("{bar:40} {pos}/{len} instances, {eta} left") {
-            bar.set_style(style);
-        }
+        let bar = progress(count);
         let manifest = generator.write(count, &self.out, |_| bar.inc(1))?;
         bar.finish_and_clear();
         let part = |split: Split| manifest.instances.iter().filter(|entry| entry.split == split).count().to_string();

@@ -23,18 +23,23 @@ pub(crate) struct Instance {
 }
 
 #[derive(Clone, Copy, ValueEnum)]
-enum SenseName {
+pub(crate) enum SenseName {
     Min,
     Max,
 }
 
+impl From<SenseName> for Sense {
+    fn from(name: SenseName) -> Self {
+        match name {
+            SenseName::Min => Self::Minimize,
+            SenseName::Max => Self::Maximize,
+        }
+    }
+}
+
 impl Instance {
     pub(crate) fn source(&self) -> Result<Source, Failure> {
-        let sense = self.sense.map(|name| match name {
-            SenseName::Min => Sense::Minimize,
-            SenseName::Max => Sense::Maximize,
-        });
-        Ok(Source::read(&self.file, sense)?)
+        Ok(Source::read(&self.file, self.sense.map(Into::into))?)
     }
 
     pub(crate) fn read(&self) -> Result<Problem, Failure> {

@@ -12,6 +12,8 @@ mod generate;
 mod input;
 mod inspect;
 mod output;
+mod reference;
+mod solve;
 
 use std::process::ExitCode;
 
@@ -28,6 +30,8 @@ struct Program {
 
 #[derive(Subcommand)]
 enum Command {
+    Solve(solve::Solve),
+    Reference(reference::Reference),
     Inspect(inspect::Inspect),
     Evaluate(evaluate::Evaluate),
     Generate(generate::Generate),
@@ -36,6 +40,8 @@ enum Command {
 
 fn main() -> ExitCode {
     let result = match Program::parse().command {
+        Command::Solve(command) => command.run(),
+        Command::Reference(command) => command.run(),
         Command::Inspect(command) => command.run(),
         Command::Evaluate(command) => command.run(),
         Command::Generate(command) => command.run(),

@@ -14,6 +14,11 @@ pub(crate) fn json(result: &impl Serialize) -> Result<(), Failure> {
     Ok(io::stdout().lock().write_all(text.as_bytes())?)
 }
 
+/// A line of text.
+pub(crate) fn line(text: &str) -> Result<(), Failure> {
+    Ok(writeln!(io::stdout().lock(), "{text}")?)
+}
+
 /// Names and values in two columns.
 pub(crate) fn table(rows: &[(&str, String)]) -> Result<(), Failure> {
     let width = rows.iter().map(|(name, _)| name.len()).max().unwrap_or(0);

@@ -38,18 +38,35 @@
 #![warn(clippy::unwrap_used, clippy::expect_used, clippy::print_stdout, clippy::print_stderr)]
 
 mod academic;
+mod bundle;
+mod driver;
 mod error;
+mod log;
+mod master;
+mod method;
+mod observe;
 mod oracle;
 pub mod problems;
+mod settings;
 mod simd;
+mod status;
+mod vectors;
 
 pub use academic::Academic;
+pub use driver::{Solution, TraceRow, solve};
 pub use error::{Element, Error, EvaluationError, InvalidInstance, ParseError};
+pub use log::Log;
+pub use master::Strategy;
+pub use observe::{Observer, Record, Silent};
 pub use oracle::{Bound, Domain, FnOracle, Minimized, Minorants, Oracle, OracleError, Sense, SumOracle};
 pub use problems::{
     Assignment, AssignmentDual, Family, Format, Generator, NetworkDesign, NetworkDesignDual, Problem, ReadOptions,
     Source,
 };
+pub use settings::{
+    InvalidSetting, Limits, MethodName, ProximitySettings, PruningSettings, Settings, Tolerances, ValidSettings,
+};
+pub use status::Status;
 
 /// The examples in the README, as tests.
 #[cfg(doctest)]

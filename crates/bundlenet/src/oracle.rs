@@ -38,6 +38,12 @@ pub trait Oracle {
         Sense::Minimize
     }
 
+    /// Lower and upper corner of a box known to hold an optimal point, where there is one: it turns the stop test's
+    /// estimate into a proof.
+    fn minimizer_box(&self) -> Option<(Vec<f64>, Vec<f64>)> {
+        None
+    }
+
     /// The function as a sum of components, for oracles that also implement [`SumOracle`].
     fn as_sum(&mut self) -> Option<&mut dyn SumOracle> {
         None

@@ -140,6 +140,14 @@ impl Oracle for AssignmentDual {
         Ok(value)
     }
 
+    /// A multiplier above the greatest profit of its item only adds to the value: no bin takes the item any more.
+    fn minimizer_box(&self) -> Option<(Vec<f64>, Vec<f64>)> {
+        let items = self.instance.items();
+        let greatest =
+            |item: usize| (0..self.instance.bins()).map(|bin| self.instance.profits(bin)[item]).fold(0.0, f64::max);
+        (self.instance.sense() == Sense::Maximize).then(|| (vec![0.0; items], (0..items).map(greatest).collect()))
+    }
+
     fn as_sum(&mut self) -> Option<&mut dyn SumOracle> {
         Some(self)
     }

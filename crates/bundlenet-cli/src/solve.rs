@@ -1,0 +1,291 @@
+//! `bundlenet solve`: the best bound on one or many instances.
+
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use bundlenet::{
+    Error, Limits, Log, MethodName, Observer, Problem, ProximitySettings, ReadOptions, Settings, Silent, Solution,
+    Status, Strategy, Tolerances, TraceRow, ValidSettings, solve,
+};
+use clap::{Args, ValueEnum};
+use indicatif::{ProgressBar, ProgressStyle};
+use serde::Serialize;
+
+use crate::failure::Failure;
+use crate::input::SenseName;
+use crate::output;
+
+/// Solve the Lagrangian dual of instances
+#[derive(Args)]
+pub(crate) struct Solve {
+    /// Instances, in any format that `inspect` reads
+    #[arg(value_name = "FILE", required = true)]
+    files: Vec<PathBuf>,
+    /// Sense of a generalised assignment file that does not state it: min with `= 1`, max with `<= 1`
+    /// [default: min for text, max for JSON]
+    #[arg(long, value_enum)]
+    sense: Option<SenseName>,
+    #[arg(long, value_enum, default_value = "bundle")]
+    method: Method,
+    /// How the bundle method chooses its step length
+    #[arg(long, value_enum, default_value = "auto")]
+    strategy: StrategyName,
+    /// Initial step length, of the function scaled by the norm of its first subgradient
+    /// [default: found by auto; 100 for the other strategies, 10 for descent, 1 for Adam]
+    #[arg(long, value_name = "X")]
+    eta0: Option<f64>,
+    /// Most steps; a step is one oracle call after the one at the start
+    #[arg(long, value_name = "N", default_value_t = 10_000)]
+    steps: usize,
+    /// Most seconds for each instance
+    #[arg(long, value_name = "S")]
+    time_limit: Option<f64>,
+    /// Stop when the estimated gap over max(1, |value|) is at most this
+    #[arg(long, value_name = "R", default_value_t = 1e-7)]
+    tolerance: f64,
+    /// Stop when the value is at least as good as this
+    #[arg(long, value_name = "V", allow_negative_numbers = true)]
+    target: Option<f64>,
+    /// Print one JSON object for one file, an array for several
+    #[arg(long)]
+    json: bool,
+    /// Write the multipliers of the best value as a flat JSON array; one instance only
+    #[arg(long, value_name = "FILE.json")]
+    save_multipliers: Option<PathBuf>,
+    /// Threads for the oracle [default: all cores]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
+    threads: Option<u16>,
+    /// Model of the bundle method
+    #[arg(long, value_enum, default_value = "aggregated")]
+    cuts: Cuts,
+    /// No log
+    #[arg(long)]
+    quiet: bool,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+enum Method {
+    /// Proximal bundle method
+    Bundle,
+    /// Subgradient descent, the step halved when it brings nothing
+    Descent,
+    /// Adam
+    Adam,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+enum StrategyName {
+    Auto,
+    Constant,
+    Soft,
+    Hard,
+    Balancing,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+enum Cuts {
+    /// One cut of the whole function for each step
+    Aggregated,
+}
+
+/// The object printed with `--json`.
+#[derive(Serialize)]
+struct Report {
+    file: String,
+    problem: &'static str,
+    sense: &'static str,
+    dimension: usize,
+    method: &'static str,
+    status: Status,
+    value: f64,
+    steps: usize,
+    oracle_calls: usize,
+    seconds: f64,
+    oracle_seconds: f64,
+    master_seconds: f64,
+    estimate: Option<f64>,
+    certificate: Option<f64>,
+    failure: Option<String>,
+    trace: Vec<TraceRow>,
+}
+
+impl Solve {
+    pub(crate) fn run(self) -> Result<(), Failure> {
+        let settings = self.settings()?;
+        if self.save_multipliers.is_some() && self.files.len() > 1 {
+            return Err(Failure::Input(anyhow::anyhow!(
+                "--save-multipliers: expected one instance, found {}",
+                self.files.len()
+            )));
+        }
+        if let Some(threads) = self.threads {
+            rayon::ThreadPoolBuilder::new()
+                .num_threads(threads.into())
+                .build_global()
+                .map_err(|error| Failure::Run(error.into()))?;
+        }
+        let interrupt = interrupt_flag();
+        let mut reports = vec![];
+        let bar = progress(self.files.len());
+        for file in &self.files {
+            if interrupt.load(Ordering::Relaxed) {
+                break;
+            }
+            let (report, solution) = self.solve_one(file, &settings, interrupt)?;
+            if let Some(path) = &self.save_multipliers {
+                save_multipliers(path, &solution.point)?;
+            }
+            if self.files.len() > 1 && !self.json {
+                bar.suspend(|| output::line(&report.one_line()))?;
+            } else if !self.json {
+                output::table(&report.rows())?;
+            }
+            reports.push(report);
+            bar.inc(1);
+        }
+        bar.finish_and_clear();
+        let failed: Vec<&Report> = reports.iter().filter(|report| report.status == Status::OracleFailed).collect();
+        let failure = failed.first().map(|report| {
+            let reason = report.failure.clone().unwrap_or_default();
+            Failure::Run(anyhow::anyhow!("{}: {reason}", report.file))
+        });
+        if self.json {
+            match reports.as_slice() {
+                [report] if self.files.len() == 1 => output::json(report)?,
+                reports => output::json(&reports)?,
+            }
+        }
+        failure.map_or(Ok(()), Err)
+    }
+
+    fn settings(&self) -> Result<ValidSettings, Failure> {
+        let Cuts::Aggregated = self.cuts;
+        Settings {
+            method: match self.method {
+                Method::Bundle => MethodName::Bundle,
+                Method::Descent => MethodName::Descent,
+                Method::Adam => MethodName::Adam,
+            },
+            limits: Limits {
+                steps: Some(self.steps),
+                seconds: self.time_limit,
+                target: self.target,
+                ..Limits::default()
+            },
+            tolerances: Tolerances { gap: self.tolerance },
+            proximity: ProximitySettings {
+                strategy: match self.strategy {
+                    StrategyName::Auto => Strategy::Auto,
+                    StrategyName::Constant => Strategy::Constant,
+                    StrategyName::Soft => Strategy::Soft,
+                    StrategyName::Hard => Strategy::Hard,
+                    StrategyName::Balancing => Strategy::Balancing,
+                },
+                eta0: self.eta0,
+            },
+            ..Settings::default()
+        }
+        .check()
+        .map_err(|error| Failure::Input(error.into()))
+    }
+
+    fn solve_one(
+        &self,
+        file: &Path,
+        settings: &ValidSettings,
+        interrupt: &AtomicBool,
+    ) -> Result<(Report, Solution), Failure> {
+        let options = ReadOptions { sense: self.sense.map(Into::into), problem: None };
+        let problem = Problem::read(file, options)?;
+        let mut dual = problem.dual();
+        let mut log = (self.files.len() == 1 && !self.quiet).then(|| Log::new(std::io::stderr()));
+        let observer: &mut dyn Observer = match &mut log {
+            Some(log) => log,
+            None => &mut Silent,
+        };
+        let mut solution = solve(&mut *dual, None, settings, observer, Some(interrupt))?;
+        if let Some(log) = &mut log {
+            log.finish(&solution);
+        }
+        let report = Report {
+            file: file.display().to_string(),
+            problem: output::problem_name(&problem),
+            sense: output::sense_name(dual.sense()),
+            dimension: dual.dim(),
+            method: match self.method {
+                Method::Bundle => "bundle",
+                Method::Descent => "descent",
+                Method::Adam => "adam",
+            },
+            status: solution.status,
+            value: solution.value,
+            steps: solution.steps,
+            oracle_calls: solution.oracle_calls,
+            seconds: solution.seconds,
+            oracle_seconds: solution.oracle_seconds,
+            master_seconds: solution.master_seconds,
+            estimate: solution.estimate,
+            certificate: solution.certificate,
+            failure: solution.failure.clone(),
+            trace: std::mem::take(&mut solution.trace),
+        };
+        Ok((report, solution))
+    }
+}
+
+impl Report {
+    fn gap(gap: Option<f64>) -> String {
+        gap.map_or_else(|| "none".to_string(), |gap| format!("{gap:.1e}"))
+    }
+
+    fn one_line(&self) -> String {
+        format!(
+            "{}  {}  {}  {} steps  {:.4} s  gap estimated {} proved {}",
+            self.file,
+            self.value,
+            self.status,
+            self.steps,
+            self.seconds,
+            Self::gap(self.estimate),
+            Self::gap(self.certificate)
+        )
+    }
+
+    fn rows(&self) -> Vec<(&'static str, String)> {
+        let bound = if self.sense == "max" { "lower" } else { "upper" };
+        vec![
+            ("status", self.status.to_string()),
+            ("value", format!("{}  ({bound} bound on the problem)", self.value)),
+            ("gap", format!("estimated {}, proved {}", Self::gap(self.estimate), Self::gap(self.certificate))),
+            ("steps", self.steps.to_string()),
+            ("seconds", format!("{:.4}", self.seconds)),
+        ]
+    }
+}
+
+fn save_multipliers(path: &Path, point: &[f64]) -> Result<(), Failure> {
+    let text = serde_json::to_string(point).map_err(std::io::Error::from)? + "\n";
+    std::fs::write(path, text).map_err(|source| Error::Write { path: path.to_path_buf(), source })?;
+    Ok(())
+}
+
+/// A flag that Ctrl-C sets. The second one ends the program at once, for an oracle that does not return.
+pub(crate) fn interrupt_flag() -> &'static AtomicBool {
+    static INTERRUPT: AtomicBool = AtomicBool::new(false);
+    // Without a handler, Ctrl-C ends the program as ever.
+    let _ = ctrlc::set_handler(|| {
+        if INTERRUPT.swap(true, Ordering::Relaxed) {
+            std::process::exit(130);
+        }
+    });
+    &INTERRUPT
+}
+
+/// A bar for several instances, shown only on a terminal.
+pub(crate) fn progress(count: usize) -> ProgressBar {
+    let bar = if count > 1 { ProgressBar::new(count as u64) } else { ProgressBar::hidden() };
+    if let Ok(style) = ProgressStyle::with_template("{bar:40} {pos}/{len} instances, {eta} left") {
+        bar.set_style(style);
+    }
+    bar
+}

@@ -1,0 +1,246 @@
+//! The bundle: a centre, and cuts that together are a model of the function around it.
+//!
+//! A cut `i` is a subgradient `g_i` and its linearisation error at the centre `c`,
+//! `alpha_i = f(c) - f(x_i) - g_i'(c - x_i) >= 0`; the model is `max_i f(c) - alpha_i + g_i'(x - c)`. The bundle keeps the
+//! Gram matrix of the subgradients up to date: one new row for each cut.
+
+use crate::simd::{Block, blocks_for};
+use crate::vectors::{Padded, add_scaled, combine, dots};
+
+/// Cuts have fixed places, so that a method can refer to them; places of removed cuts are used again.
+#[derive(Clone, Debug)]
+pub(crate) struct Bundle {
+    dim: usize,
+    blocks: usize,
+    centre: Vec<f64>,
+    centre_value: f64,
+    /// Subgradients by place.
+    rows: Vec<Block>,
+    /// Inner products of all subgradients: `gram[i * stride + j]`.
+    gram: Vec<f64>,
+    stride: usize,
+    /// Linearisation errors by place; infinite where there is no cut.
+    errors: Vec<f64>,
+    /// Steps since a cut last had a weight.
+    ages: Vec<usize>,
+    /// A new number for each cut ever taken, by place: tells whether a place still holds the same cut.
+    stamps: Vec<u64>,
+    taken: u64,
+    live: usize,
+    padded: Padded,
+    products: Vec<f64>,
+}
+
+impl Bundle {
+    /// A bundle around `centre`, with the cut taken there.
+    pub(crate) fn new(centre: &[f64], value: f64, subgradient: &[f64], capacity: usize) -> Self {
+        let dim = centre.len();
+        let mut bundle = Self {
+            dim,
+            blocks: blocks_for(dim),
+            centre: centre.to_vec(),
+            centre_value: value,
+            rows: vec![],
+            gram: vec![],
+            stride: 0,
+            errors: vec![],
+            ages: vec![],
+            stamps: vec![],
+            taken: 0,
+            live: 0,
+            padded: Padded::zeros(dim),
+            products: vec![],
+        };
+        bundle.reserve(capacity);
+        bundle.insert(subgradient, 0.0);
+        bundle
+    }
+
+    pub(crate) fn dim(&self) -> usize {
+        self.dim
+    }
+
+    pub(crate) fn centre(&self) -> &[f64] {
+        &self.centre
+    }
+
+    pub(crate) fn centre_value(&self) -> f64 {
+        self.centre_value
+    }
+
+    /// Number of places, empty ones included.
+    pub(crate) fn places(&self) -> usize {
+        self.errors.len()
+    }
+
+    /// Number of cuts.
+    pub(crate) fn len(&self) -> usize {
+        self.live
+    }
+
+    pub(crate) fn is_live(&self, place: usize) -> bool {
+        self.errors[place].is_finite()
+    }
+
+    /// Linearisation errors by place; infinite where there is no cut.
+    pub(crate) fn errors(&self) -> &[f64] {
+        &self.errors
+    }
+
+    pub(crate) fn stamps(&self) -> &[u64] {
+        &self.stamps
+    }
+
+    pub(crate) fn row(&self, place: usize) -> &[Block] {
+        &self.rows[place * self.blocks..(place + 1) * self.blocks]
+    }
+
+    /// Inner products of a cut's subgradient with all others, by place.
+    pub(crate) fn gram_row(&self, place: usize) -> &[f64] {
+        &self.gram[place * self.stride..place * self.stride + self.errors.len()]
+    }
+
+    /// Writes the sum of subgradients with weights.
+    pub(crate) fn aggregate(&self, weights: &[(usize, f64)], sum: &mut Padded) {
+        combine(&self.rows, weights, &mut sum.0);
+    }
+
+    /// Writes the inner product of every subgradient with a vector, by place.
+    pub(crate) fn products(&self, vector: &Padded, products: &mut Vec<f64>) {
+        products.resize(self.errors.len(), 0.0);
+        dots(&self.rows[..self.errors.len() * self.blocks], &vector.0, products);
+    }
+
+    /// Moves the centre to a point by `shift` away from it, where the function has the given value, and adds the cut
+    /// taken there. `slopes` are the products of all subgradients with the shift, by place.
+    pub(crate) fn move_to(&mut self, point: &[f64], value: f64, subgradient: &[f64], slopes: &[f64]) -> usize {
+        let rise = value - self.centre_value;
+        for (error, slope) in self.errors.iter_mut().zip(slopes) {
+            // Round-off may make an error slightly negative; convexity does not.
+            *error = (*error + rise - slope).max(0.0);
+        }
+        self.centre.copy_from_slice(point);
+        self.centre_value = value;
+        self.insert(subgradient, 0.0)
+    }
+
+    /// Adds the cut taken at a point, the centre staying where it is.
+    pub(crate) fn append(&mut self, point: &[f64], value: f64, subgradient: &[f64]) -> usize {
+        let slope: f64 = subgradient.iter().zip(self.centre.iter().zip(point)).map(|(g, (c, x))| g * (c - x)).sum();
+        self.insert(subgradient, (self.centre_value - value - slope).max(0.0))
+    }
+
+    /// Adds a cut and returns its place; a cut with the same subgradient is merged with it.
+    fn insert(&mut self, subgradient: &[f64], error: f64) -> usize {
+        self.padded.copy_from(subgradient);
+        let mut products = std::mem::take(&mut self.products);
+        products.resize(self.errors.len(), 0.0);
+        dots(&self.rows[..self.errors.len() * self.blocks], &self.padded.0, &mut products);
+        let square = crate::vectors::dot(&self.padded.0, &self.padded.0);
+        // Equal up to the rounding of the products.
+        let twin = (0..self.errors.len()).find(|&place| {
+            let other = self.gram[place * self.stride + place];
+            self.is_live(place) && (other + square - 2.0 * products[place]).abs() <= 1e-15 * (other + square)
+        });
+        let place = match twin {
+            Some(place) => {
+                self.errors[place] = self.errors[place].min(error);
+                self.ages[place] = 0;
+                place
+            }
+            None => self.fill_place(error, &products, square),
+        };
+        self.products = products;
+        place
+    }
+
+    fn fill_place(&mut self, error: f64, products: &[f64], square: f64) -> usize {
+        let place = match self.errors.iter().position(|error| !error.is_finite()) {
+            Some(place) => place,
+            None => {
+                if self.errors.len() == self.stride {
+                    self.reserve(2 * self.stride);
+                }
+                self.errors.push(f64::INFINITY);
+                self.ages.push(0);
+                self.stamps.push(0);
+                self.errors.len() - 1
+            }
+        };
+        self.errors[place] = error;
+        self.ages[place] = 0;
+        self.taken += 1;
+        self.stamps[place] = self.taken;
+        self.live += 1;
+        self.rows[place * self.blocks..(place + 1) * self.blocks].copy_from_slice(&self.padded.0);
+        for (other, &product) in products.iter().enumerate() {
+            self.gram[place * self.stride + other] = product;
+            self.gram[other * self.stride + place] = product;
+        }
+        self.gram[place * self.stride + place] = square;
+        place
+    }
+
+    /// Makes room for `capacity` cuts.
+    fn reserve(&mut self, capacity: usize) {
+        let capacity = capacity.max(8);
+        self.rows.resize(capacity * self.blocks, Block::splat(0.0));
+        let mut gram = vec![0.0; capacity * capacity];
+        for place in 0..self.errors.len() {
+            let row = &self.gram[place * self.stride..place * self.stride + self.errors.len()];
+            gram[place * capacity..place * capacity + row.len()].copy_from_slice(row);
+        }
+        self.gram = gram;
+        self.stride = capacity;
+        self.errors.reserve(capacity - self.errors.len());
+        self.ages.reserve(capacity - self.ages.len());
+        self.stamps.reserve(capacity - self.stamps.len());
+        self.products.reserve(capacity);
+    }
+
+    /// Ages the cuts without weight and forgets those that had none for `lifetime` steps, except for `newest`.
+    pub(crate) fn age(&mut self, weights: &[(usize, f64)], newest: usize, lifetime: usize) {
+        self.ages.iter_mut().for_each(|age| *age += 1);
+        weights.iter().for_each(|&(place, _)| self.ages[place] = 0);
+        for place in 0..self.errors.len() {
+            if self.ages[place] > lifetime && place != newest && self.is_live(place) {
+                self.forget(place);
+            }
+        }
+    }
+
+    fn forget(&mut self, place: usize) {
+        self.errors[place] = f64::INFINITY;
+        self.live -= 1;
+    }
+
+    /// Makes room for one more cut under a cap: forgets the oldest cut without weight or, where all have one, replaces
+    /// two of them by the aggregate of all. That aggregate is all the convergence proof needs to keep.
+    pub(crate) fn make_room(&mut self, cap: usize, weights: &[(usize, f64)]) {
+        while self.live >= cap {
+            let weight =
+                |place: usize| weights.iter().find(|(other, _)| *other == place).map_or(0.0, |&(_, weight)| weight);
+            let idle = (0..self.errors.len()).filter(|&place| self.is_live(place) && weight(place) == 0.0);
+            if let Some(oldest) = idle.max_by_key(|&place| self.ages[place]) {
+                self.forget(oldest);
+                continue;
+            }
+            let mut by_weight: Vec<usize> =
+                weights.iter().map(|&(place, _)| place).filter(|&place| self.is_live(place)).collect();
+            by_weight.sort_by(|&a, &b| weight(a).total_cmp(&weight(b)));
+            let mut aggregate = Padded::zeros(self.dim);
+            self.aggregate(weights, &mut aggregate);
+            let error = weights.iter().map(|&(place, weight)| weight * self.errors[place]).sum();
+            by_weight.iter().take(2).for_each(|&place| self.forget(place));
+            self.insert(aggregate.numbers(self.dim), error);
+            return;
+        }
+    }
+
+    /// Adds the Gram rows of cuts with weights: products of every subgradient with their sum, by place.
+    pub(crate) fn gram_combine(&self, weights: &[(usize, f64)], products: &mut Vec<f64>) {
+        products.clear();
+        products.resize(self.errors.len(), 0.0);
+        weights.iter().for_each(|&(place, weight)| add_scaled(products, weight, self.gram_row(place)));
+    }
+}

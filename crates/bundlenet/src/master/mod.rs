@@ -1,0 +1,63 @@
+//! The master problem: where to go next, given the bundle.
+//!
+//! ```text
+//! min_d max_i (g_i'd - alpha_i) + |d|^2 / (2 eta)
+//! ```
+//!
+//! A [`Proposer`] answers with weights on the cuts and a step length. The exact quadratic master is one; a network that
+//! was trained to answer is another.
+
+mod proximity;
+mod quadratic;
+mod simplex;
+
+pub use proximity::Strategy;
+pub(crate) use proximity::{ETA_STAR, Outcome, Proximity};
+pub(crate) use quadratic::QuadraticProposer;
+
+use crate::bundle::Bundle;
+use crate::vectors::Padded;
+
+/// An answer to the master problem.
+#[derive(Clone, Debug)]
+pub(crate) struct Proposal {
+    /// Step length, `eta`.
+    pub(crate) eta: f64,
+    /// Places and weights `theta` of the cuts that have one; they add up to 1.
+    pub(crate) weights: Vec<(usize, f64)>,
+    /// Direction `w = sum theta_i g_i - mu`; the trial point is `centre - eta w`.
+    pub(crate) direction: Padded,
+    /// `|w|^2`.
+    pub(crate) norm_squared: f64,
+    /// Aggregate linearisation error `sigma = alpha'theta + mu'centre`.
+    pub(crate) sigma: f64,
+    /// How far the answer may be from solving the master, in units of the function.
+    pub(crate) master_gap: f64,
+}
+
+impl Proposal {
+    pub(crate) fn new(dim: usize) -> Self {
+        Self {
+            eta: 0.0,
+            weights: vec![],
+            direction: Padded::zeros(dim),
+            norm_squared: 0.0,
+            sigma: 0.0,
+            master_gap: 0.0,
+        }
+    }
+
+    /// Decrease that the model promises, `v = eta |w|^2 + sigma`.
+    pub(crate) fn decrease(&self) -> f64 {
+        self.eta * self.norm_squared + self.sigma
+    }
+}
+
+/// Something that answers the master problem.
+pub(crate) trait Proposer {
+    /// Writes weights, direction and step length for the bundle as it is.
+    fn propose(&mut self, bundle: &Bundle, proposal: &mut Proposal);
+
+    /// Hears what came of the last proposal.
+    fn learn(&mut self, outcome: &Outcome);
+}

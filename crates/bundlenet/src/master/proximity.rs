@@ -1,0 +1,135 @@
+//! Step-size strategies: how `eta` follows what came of the last steps.
+
+use serde::{Deserialize, Serialize};
+
+/// How `eta` is chosen.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+#[non_exhaustive]
+pub enum Strategy {
+    /// Needs no initial value: found in the first steps, then adjusted by how well the model predicts, above a floor
+    /// that keeps it from collapsing.
+    #[default]
+    Auto,
+    /// The initial value throughout.
+    Constant,
+    /// No decrease while the model promises little beside what it would with a very long step.
+    Soft,
+    /// In that case increase, even after a null step.
+    Hard,
+    /// Keep the two terms of the stop test of similar size.
+    Balancing,
+}
+
+/// What came of a proposal.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Outcome {
+    pub(crate) is_serious: bool,
+    /// `f(centre) - f(trial)` before the centre moves.
+    pub(crate) decrease: f64,
+    /// What the model promised of it, `v`.
+    pub(crate) promised: f64,
+    /// `|w|^2`.
+    pub(crate) norm_squared: f64,
+    pub(crate) sigma: f64,
+    /// Linearisation error of the new cut at the centre before it moves.
+    pub(crate) error: f64,
+    /// Product of the new subgradient with the direction `w`.
+    pub(crate) slope: f64,
+}
+
+/// Factors by which the paper's strategies let `eta` grow and shrink.
+const UP: f64 = 1.1;
+const DOWN: f64 = 0.9;
+/// Bounds on `eta`.
+const LEAST: f64 = 1e-5;
+const MOST: f64 = 1e4;
+/// A very long step, for the stop test and the long-term rules.
+pub(crate) const ETA_STAR: f64 = 1e5;
+/// `mt`: what counts as little beside something else.
+const LITTLE: f64 = 0.01;
+
+/// Constants of `auto`, chosen on validation data and the academic functions; `docs/experiments.md` has the figures.
+mod auto {
+    /// First step, as a share of the function's value at the start (over the norm of its subgradient).
+    pub(super) const FIRST_SHARE: f64 = 0.1;
+    /// Steps in which the scale is found, and the factors they may change it by.
+    pub(super) const FINDING_STEPS: usize = 2;
+    pub(super) const FINDING_FACTORS: (f64, f64) = (0.1, 4.0);
+    /// Factors of the steps after those.
+    pub(super) const FACTORS: (f64, f64) = (0.5, 2.0);
+    /// The floor, as a share of the scale found, and its growth with every null step that promises little.
+    pub(super) const FLOOR_SHARE: f64 = 1.0 / 3.0;
+    pub(super) const FLOOR_GROWTH: f64 = 1.005;
+    pub(super) const FLOOR_LITTLE: f64 = 0.5;
+}
+
+/// A strategy and its state.
+#[derive(Clone, Debug)]
+pub(crate) struct Proximity {
+    strategy: Strategy,
+    eta: f64,
+    steps: usize,
+    floor: f64,
+}
+
+impl Proximity {
+    pub(crate) fn new(strategy: Strategy, eta: f64) -> Self {
+        Self { strategy, eta, steps: 0, floor: 0.0 }
+    }
+
+    /// `auto` with an initial value of its own: a share of the function's value at the start, which over the norm of
+    /// its subgradient is a length, or a unit for each variable where that value is 0.
+    pub(crate) fn automatic(value: f64, dim: usize) -> Self {
+        let eta = if value == 0.0 { (dim as f64).sqrt() } else { auto::FIRST_SHARE * value.abs() };
+        Self::new(Strategy::Auto, eta.clamp(LEAST, MOST))
+    }
+
+    pub(crate) fn eta(&self) -> f64 {
+        self.eta
+    }
+
+    pub(crate) fn update(&mut self, outcome: &Outcome) {
+        self.steps += 1;
+        let long = 0.5 * ETA_STAR * outcome.norm_squared;
+        let promises_little = |share: f64| outcome.promised < share * (outcome.sigma + long);
+        let factor = match (self.strategy, outcome.is_serious) {
+            (Strategy::Constant, _) => 1.0,
+            (Strategy::Soft | Strategy::Hard, true) => UP,
+            (Strategy::Soft, false) if promises_little(LITTLE) => 1.0,
+            (Strategy::Hard, false) if promises_little(LITTLE) => UP,
+            (Strategy::Balancing, true) if long <= LITTLE * outcome.sigma => 1.0,
+            (Strategy::Balancing, true) => UP,
+            (Strategy::Balancing, false) if LITTLE * long >= outcome.sigma => 1.0,
+            (Strategy::Soft | Strategy::Hard | Strategy::Balancing, false) => DOWN,
+            (Strategy::Auto, _) if self.steps <= auto::FINDING_STEPS => {
+                let factor = secant(outcome).clamp(auto::FINDING_FACTORS.0, auto::FINDING_FACTORS.1);
+                self.floor = auto::FLOOR_SHARE * self.eta * factor;
+                factor
+            }
+            (Strategy::Auto, true) => interpolation(outcome).clamp(1.0, auto::FACTORS.1),
+            (Strategy::Auto, false) => {
+                if promises_little(auto::FLOOR_LITTLE) {
+                    self.floor *= auto::FLOOR_GROWTH;
+                }
+                // A new cut that is far off at the centre came from too far away.
+                let is_far = outcome.error > outcome.promised;
+                if is_far { interpolation(outcome).clamp(auto::FACTORS.0, 1.0) } else { 1.0 }
+            }
+        };
+        self.eta = (self.eta * factor).max(self.floor).clamp(LEAST.min(self.eta), MOST.max(self.eta));
+    }
+}
+
+/// The factor on `eta` at which the slope along the direction would vanish, if it changed evenly.
+fn secant(outcome: &Outcome) -> f64 {
+    let change = outcome.norm_squared - outcome.slope;
+    if change > 0.0 { outcome.norm_squared / change } else { f64::INFINITY }
+}
+
+/// The factor on `eta` at the minimum of the parabola through the values at the centre and the trial point that begins
+/// with the slope the model promised (Kiwiel, 1990).
+fn interpolation(outcome: &Outcome) -> f64 {
+    let missing = 2.0 * (1.0 - outcome.decrease / outcome.promised);
+    if missing > 0.0 { 1.0 / missing } else { f64::INFINITY }
+}

@@ -1,0 +1,328 @@
+//! The exact master: the quadratic problem over the weights, with bounds on the variables.
+//!
+//! With nonnegative variables the dual is `min over theta and mu >= 0 of eta/2 |G theta - mu|^2 + alpha'theta + mu'c`. On the
+//! set `B` of coordinates whose trial value is 0 the quadratic term becomes linear, so for a given `B` it is a problem over
+//! the simplex again, with a Gram matrix over the other coordinates. `B` is corrected until it agrees with the solution;
+//! one to three rounds do. Should it cycle, an exact search along the segment between two solutions makes it descend.
+
+use super::proximity::{Outcome, Proximity};
+use super::simplex::{Matrix, SimplexMaster};
+use super::{Proposal, Proposer};
+use crate::bundle::Bundle;
+use crate::oracle::Domain;
+use crate::vectors::{Padded, add_scaled, dot, dots};
+
+/// Rounds of correcting the set of bounds after which progress is enforced, and after which the master gives up.
+const FREE_ROUNDS: usize = 8;
+const MAX_ROUNDS: usize = 60;
+
+/// The exact quadratic master with a step-size strategy.
+pub(crate) struct QuadraticProposer {
+    proximity: Proximity,
+    master: SimplexMaster,
+    linear: Vec<f64>,
+    bounds: Option<Bounds>,
+}
+
+impl QuadraticProposer {
+    pub(crate) fn new(proximity: Proximity, domain: &Domain, dim: usize) -> Self {
+        let nonnegative: Vec<bool> = (0..dim).map(|index| domain.is_nonnegative(index)).collect();
+        let bounds = nonnegative.contains(&true).then(|| Bounds::new(nonnegative, dim));
+        Self { proximity, master: SimplexMaster::default(), linear: vec![], bounds }
+    }
+}
+
+impl Proposer for QuadraticProposer {
+    fn propose(&mut self, bundle: &Bundle, proposal: &mut Proposal) {
+        proposal.eta = self.proximity.eta();
+        match &mut self.bounds {
+            None => {
+                let eta = proposal.eta;
+                self.linear.clear();
+                self.linear.extend(bundle.errors().iter().map(|error| error / eta));
+                proposal.master_gap = eta * self.master.solve(bundle, &self.linear, false);
+                proposal.weights.clear();
+                proposal.weights.extend(self.master.weights());
+                bundle.aggregate(&proposal.weights, &mut proposal.direction);
+                proposal.sigma = aggregate_error(bundle, &proposal.weights);
+            }
+            Some(bounds) => bounds.propose(bundle, &mut self.master, &mut self.linear, proposal),
+        }
+        proposal.norm_squared = dot(&proposal.direction.0, &proposal.direction.0);
+    }
+
+    fn learn(&mut self, outcome: &Outcome) {
+        self.proximity.update(outcome);
+    }
+}
+
+fn aggregate_error(bundle: &Bundle, weights: &[(usize, f64)]) -> f64 {
+    weights.iter().map(|&(place, weight)| weight * bundle.errors()[place]).sum()
+}
+
+impl Matrix for Bundle {
+    fn row(&self, place: usize) -> &[f64] {
+        self.gram_row(place)
+    }
+
+    fn stamp(&self, place: usize) -> u64 {
+        self.stamps()[place]
+    }
+}
+
+/// What bounds on the variables need.
+struct Bounds {
+    nonnegative: Vec<bool>,
+    /// Coordinates whose trial value is held at 0.
+    held: Vec<bool>,
+    /// Gram matrix over the coordinates that are not held.
+    gram: ReducedGram,
+    /// `G theta`, of the present and of the last round.
+    sum: Padded,
+    last_sum: Padded,
+    last_weights: Vec<(usize, f64)>,
+    flips: Vec<usize>,
+}
+
+struct ReducedGram {
+    entries: Vec<f64>,
+    stride: usize,
+    stamps: Vec<u64>,
+    masked: Padded,
+    column: Vec<f64>,
+}
+
+impl Matrix for ReducedGram {
+    fn row(&self, place: usize) -> &[f64] {
+        &self.entries[place * self.stride..place * self.stride + self.stamps.len()]
+    }
+
+    fn stamp(&self, place: usize) -> u64 {
+        self.stamps[place]
+    }
+}
+
+impl ReducedGram {
+    /// Computes the rows of cuts that are new; true if the rows of old ones are as they were.
+    fn update(&mut self, bundle: &Bundle, held: &[bool]) {
+        let places = bundle.places();
+        if places > self.stride {
+            let stride = (2 * places).max(8);
+            let mut entries = vec![0.0; stride * stride];
+            for place in 0..self.stamps.len() {
+                entries[place * stride..place * stride + self.stamps.len()].copy_from_slice(self.row(place));
+            }
+            self.entries = entries;
+            self.stride = stride;
+        }
+        self.stamps.resize(places, 0);
+        for place in 0..places {
+            if bundle.is_live(place) && self.stamps[place] != bundle.stamps()[place] {
+                self.stamps[place] = bundle.stamps()[place];
+                self.compute_row(bundle, held, place);
+            }
+        }
+    }
+
+    fn compute_row(&mut self, bundle: &Bundle, held: &[bool], place: usize) {
+        self.masked.0.copy_from_slice(bundle.row(place));
+        let entries = self.masked.numbers_mut(held.len()).iter_mut().zip(held);
+        entries.filter(|(_, held)| **held).for_each(|(entry, _)| *entry = 0.0);
+        self.column.resize(bundle.places(), 0.0);
+        for other in 0..bundle.places() {
+            if bundle.is_live(other) {
+                dots(bundle.row(other), &self.masked.0, &mut self.column[other..=other]);
+            }
+        }
+        for (other, &product) in self.column.iter().enumerate() {
+            self.entries[place * self.stride + other] = product;
+            self.entries[other * self.stride + place] = product;
+        }
+    }
+
+    /// Takes coordinates in or out.
+    fn flip(&mut self, bundle: &Bundle, held: &[bool], flips: &[usize]) {
+        let places = bundle.places();
+        // A rank-one change costs `places^2`, a row computed anew `places * dim`.
+        if flips.len() * places > places * held.len() / 2 {
+            (0..places).filter(|&place| bundle.is_live(place)).for_each(|place| self.compute_row(bundle, held, place));
+            return;
+        }
+        for &index in flips {
+            let sign = if held[index] { -1.0 } else { 1.0 };
+            self.column.clear();
+            self.column.extend((0..places).map(|place| crate::simd::flat(bundle.row(place))[index]));
+            for place in 0..places {
+                let factor = sign * self.column[place];
+                if factor != 0.0 {
+                    let start = place * self.stride;
+                    add_scaled(&mut self.entries[start..start + places], factor, &self.column);
+                }
+            }
+        }
+    }
+}
+
+impl Bounds {
+    fn new(nonnegative: Vec<bool>, dim: usize) -> Self {
+        Self {
+            held: vec![false; dim],
+            nonnegative,
+            gram: ReducedGram {
+                entries: vec![],
+                stride: 0,
+                stamps: vec![],
+                masked: Padded::zeros(dim),
+                column: vec![],
+            },
+            sum: Padded::zeros(dim),
+            last_sum: Padded::zeros(dim),
+            last_weights: vec![],
+            flips: vec![],
+        }
+    }
+
+    fn propose(&mut self, bundle: &Bundle, master: &mut SimplexMaster, linear: &mut Vec<f64>, proposal: &mut Proposal) {
+        let eta = proposal.eta;
+        let mut rebuild = false;
+        self.gram.update(bundle, &self.held);
+        let mut last_value = f64::INFINITY;
+        for round in 0..MAX_ROUNDS {
+            self.linear_term(bundle, eta, linear);
+            proposal.master_gap = eta * master.solve(&self.gram, linear, rebuild);
+            proposal.weights.clear();
+            proposal.weights.extend(master.weights());
+            bundle.aggregate(&proposal.weights, &mut self.sum);
+            self.find_flips(bundle, eta);
+            if self.flips.is_empty() {
+                break;
+            }
+            if round >= FREE_ROUNDS {
+                let value = self.value(bundle, eta, &proposal.weights);
+                if value >= last_value {
+                    self.search_segment(bundle, eta, proposal);
+                    self.find_flips(bundle, eta);
+                }
+                last_value = self.value(bundle, eta, &proposal.weights);
+                self.last_sum.0.copy_from_slice(&self.sum.0);
+                self.last_weights.clone_from(&proposal.weights);
+            }
+            for &index in &self.flips {
+                self.held[index] = !self.held[index];
+            }
+            self.gram.flip(bundle, &self.held, &self.flips);
+            rebuild = true;
+        }
+        self.write_direction(bundle, proposal);
+        if !self.flips.is_empty() {
+            proposal.master_gap = true_gap(bundle, proposal);
+        }
+    }
+
+    /// `alpha / eta` and what held coordinates add to it.
+    fn linear_term(&self, bundle: &Bundle, eta: f64, linear: &mut Vec<f64>) {
+        linear.clear();
+        linear.extend(bundle.errors().iter().map(|error| error / eta));
+        for (index, &centre) in bundle.centre().iter().enumerate() {
+            if self.held[index] && centre > 0.0 {
+                for (place, entry) in linear.iter_mut().enumerate() {
+                    *entry += centre / eta * crate::simd::flat(bundle.row(place))[index];
+                }
+            }
+        }
+    }
+
+    fn is_held_at(&self, index: usize, centre: f64, sum: f64, eta: f64) -> bool {
+        self.nonnegative[index] && centre - eta * sum < 0.0
+    }
+
+    fn find_flips(&mut self, bundle: &Bundle, eta: f64) {
+        let mut flips = std::mem::take(&mut self.flips);
+        flips.clear();
+        let sums = self.sum.numbers(bundle.dim());
+        let points = bundle.centre().iter().zip(sums).enumerate();
+        flips.extend(
+            points
+                .filter(|&(index, (&centre, &sum))| self.is_held_at(index, centre, sum, eta) != self.held[index])
+                .map(|(index, _)| index),
+        );
+        self.flips = flips;
+    }
+
+    /// The dual objective at `G theta = sum`, over `eta`.
+    fn value(&self, bundle: &Bundle, eta: f64, weights: &[(usize, f64)]) -> f64 {
+        let sums = self.sum.numbers(bundle.dim());
+        let quadratic: f64 = (bundle.centre().iter().zip(sums).enumerate())
+            .map(|(index, (&centre, &sum))| {
+                if self.is_held_at(index, centre, sum, eta) {
+                    (sum - centre / eta / 2.0) * centre / eta
+                } else {
+                    sum * sum / 2.0
+                }
+            })
+            .sum();
+        quadratic + aggregate_error(bundle, weights) / eta
+    }
+
+    /// Replaces the present solution by the best point between the last one and it.
+    fn search_segment(&mut self, bundle: &Bundle, eta: f64, proposal: &mut Proposal) {
+        let dim = bundle.dim();
+        let errors = aggregate_error(bundle, &proposal.weights) - aggregate_error(bundle, &self.last_weights);
+        let slope = |share: f64| -> f64 {
+            let ends = self.last_sum.numbers(dim).iter().zip(self.sum.numbers(dim));
+            let quadratic: f64 = (ends.zip(bundle.centre()).enumerate())
+                .map(|(index, ((&from, &to), &centre))| {
+                    let at = from + share * (to - from);
+                    let direction = if self.is_held_at(index, centre, at, eta) { centre / eta } else { at };
+                    direction * (to - from)
+                })
+                .sum();
+            quadratic + errors / eta
+        };
+        let (mut low, mut high) = (0.0, 1.0);
+        for _ in 0..60 {
+            let middle = 0.5 * (low + high);
+            if slope(middle) < 0.0 {
+                low = middle;
+            } else {
+                high = middle;
+            }
+        }
+        let share = high;
+        let mut weights: Vec<(usize, f64)> =
+            self.last_weights.iter().map(|&(place, weight)| (place, (1.0 - share) * weight)).collect();
+        for &(place, weight) in &proposal.weights {
+            match weights.iter_mut().find(|(other, _)| *other == place) {
+                Some((_, total)) => *total += share * weight,
+                None => weights.push((place, share * weight)),
+            }
+        }
+        weights.retain(|&(_, weight)| weight > 0.0);
+        proposal.weights = weights;
+        bundle.aggregate(&proposal.weights, &mut self.sum);
+    }
+
+    /// `w = G theta - mu` and `sigma = alpha'theta + mu'c`, with `mu` that keeps the trial point in bounds.
+    fn write_direction(&mut self, bundle: &Bundle, proposal: &mut Proposal) {
+        let eta = proposal.eta;
+        proposal.sigma = aggregate_error(bundle, &proposal.weights);
+        proposal.direction.0.copy_from_slice(&self.sum.0);
+        let direction = proposal.direction.numbers_mut(bundle.dim());
+        for (index, (entry, &centre)) in direction.iter_mut().zip(bundle.centre()).enumerate() {
+            if self.nonnegative[index] && centre - eta * *entry < 0.0 {
+                proposal.sigma += (*entry - centre / eta) * centre;
+                *entry = centre / eta;
+            }
+        }
+    }
+}
+
+/// How far the weights are from the best ones, for the direction as it is.
+fn true_gap(bundle: &Bundle, proposal: &Proposal) -> f64 {
+    let mut products = vec![];
+    bundle.products(&proposal.direction, &mut products);
+    let cost = |place: usize| proposal.eta * products[place] + bundle.errors()[place];
+    let mean: f64 = proposal.weights.iter().map(|&(place, weight)| weight * cost(place)).sum();
+    let least = (0..bundle.places()).filter(|&place| bundle.is_live(place)).map(cost).fold(f64::INFINITY, f64::min);
+    mean - least
+}

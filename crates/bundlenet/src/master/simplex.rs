@@ -1,0 +1,359 @@
+//! `min 1/2 theta'Q theta + a'theta` over the simplex, by a warm-started active-set method.
+//!
+//! On the support `S` of `theta` the problem is a system with the matrix `Q_S + c 1 1'`, which is positive definite when
+//! the cuts are affinely independent, whatever `a` is. Its Cholesky factor grows by a row when a cut enters and is
+//! mended by rotations when one leaves. A cut that is affinely dependent on the support enters in exchange for another.
+
+use crate::vectors::add_scaled;
+
+/// Pivots below this share of the diagonal count as dependent: beyond it a solve would lose most digits.
+const DEPENDENT: f64 = 1e-13;
+
+/// The active set, kept from one solve to the next.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct SimplexMaster {
+    support: Vec<usize>,
+    /// Stamps of the cuts in it, to tell whether a place still holds the same one.
+    stamps: Vec<u64>,
+    /// Weights of the support, in its order.
+    theta: Vec<f64>,
+    /// Lower triangular factor of `Q_S + shift 1 1'`, by rows of length `stride`.
+    factor: Vec<f64>,
+    stride: usize,
+    shift: f64,
+    /// `Q theta + a` by place.
+    costs: Vec<f64>,
+    target: Vec<f64>,
+    ones: Vec<f64>,
+    column: Vec<f64>,
+}
+
+/// Read access to the symmetric matrix `Q`.
+pub(crate) trait Matrix {
+    /// Row of a place, over all places.
+    fn row(&self, place: usize) -> &[f64];
+    /// Stamp of the cut at a place.
+    fn stamp(&self, place: usize) -> u64;
+}
+
+impl SimplexMaster {
+    /// Places and weights of the solution.
+    pub(crate) fn weights(&self) -> impl Iterator<Item = (usize, f64)> {
+        self.support.iter().copied().zip(self.theta.iter().copied()).filter(|&(_, weight)| weight > 0.0)
+    }
+
+    /// Solves for the present data; infinite entries of `linear` mark places without a cut. Returns the optimality gap
+    /// reached: no feasible point is better by more. `rebuild` says that `Q` is not the matrix of the last solve with
+    /// rows added.
+    pub(crate) fn solve(&mut self, matrix: &impl Matrix, linear: &[f64], rebuild: bool) -> f64 {
+        let is_kept = |(&place, &stamp): (&usize, &u64)| linear[place].is_finite() && matrix.stamp(place) == stamp;
+        let kept = self.support.iter().zip(&self.stamps).all(is_kept);
+        if !kept || rebuild || self.shift == 0.0 || self.support.is_empty() {
+            self.restart(matrix, linear);
+        }
+        let mut best_gap = f64::INFINITY;
+        let mut last_entered = None;
+        // Each round adds or removes a cut; far more than ever seen, so that no fault can hang a run.
+        for _ in 0..20 * linear.len() + 100 {
+            if !self.move_towards_target(linear) {
+                continue;
+            }
+            let (gap, entering, floor) = self.price(matrix, linear);
+            best_gap = gap;
+            if gap <= floor || last_entered == Some((entering, gap.to_bits())) {
+                return gap;
+            }
+            last_entered = Some((entering, gap.to_bits()));
+            if self.support.contains(&entering) {
+                // Round-off within the support: refine the solution once more, then accept it.
+                self.refine();
+                let (gap, entering, floor) = self.price(matrix, linear);
+                if gap <= floor || self.support.contains(&entering) {
+                    return gap;
+                }
+                best_gap = gap;
+                self.enter(matrix, entering);
+                continue;
+            }
+            self.enter(matrix, entering);
+        }
+        self.pairwise(matrix, linear).min(best_gap)
+    }
+
+    /// Keeps of the support what is still there and independent, and its weights, scaled to add up to 1.
+    fn restart(&mut self, matrix: &impl Matrix, linear: &[f64]) {
+        let held = self.support.iter().zip(&self.theta).zip(&self.stamps);
+        let old: Vec<(usize, f64)> = held
+            .filter(|&((&place, &weight), &stamp)| {
+                weight > 0.0 && linear[place].is_finite() && matrix.stamp(place) == stamp
+            })
+            .map(|((&place, &weight), _)| (place, weight))
+            .collect();
+        self.support.clear();
+        self.stamps.clear();
+        self.theta.clear();
+        let total: f64 = old.iter().map(|&(_, weight)| weight).sum();
+        if total > 0.0 {
+            // Wherever a dependent cut is left out its weight goes to the others, by the scaling below.
+            self.shift = old.iter().map(|&(place, _)| matrix.row(place)[place]).fold(0.0, f64::max);
+            for &(place, weight) in &old {
+                if self.append(matrix, place) {
+                    self.theta.push(weight);
+                }
+            }
+            let total: f64 = self.theta.iter().sum();
+            self.theta.iter_mut().for_each(|weight| *weight /= total);
+        } else {
+            let value = |place: usize| 0.5 * matrix.row(place)[place] + linear[place];
+            let live = (0..linear.len()).filter(|&place| linear[place].is_finite());
+            let Some(best) = live.min_by(|&a, &b| value(a).total_cmp(&value(b))) else { return };
+            self.shift = matrix.row(best)[best];
+            self.append(matrix, best);
+            self.theta.push(1.0);
+        }
+    }
+
+    /// Appends a cut to the support and its row to the factor; false if it is affinely dependent. `column` then holds
+    /// the solution of `factor y = its products`.
+    fn append(&mut self, matrix: &impl Matrix, place: usize) -> bool {
+        let size = self.support.len();
+        if size >= self.stride {
+            self.grow(2 * size + 8);
+        }
+        if self.shift <= 0.0 {
+            self.shift = 1.0;
+        }
+        let row = matrix.row(place);
+        self.column.clear();
+        self.column.extend(self.support.iter().map(|&other| row[other] + self.shift));
+        self.forward();
+        let diagonal = row[place] + self.shift;
+        let pivot = diagonal - self.column.iter().map(|entry| entry * entry).sum::<f64>();
+        if pivot <= DEPENDENT * diagonal {
+            return false;
+        }
+        let start = size * self.stride;
+        self.factor[start..start + size].copy_from_slice(&self.column);
+        self.factor[start + size] = pivot.sqrt();
+        self.support.push(place);
+        self.stamps.push(matrix.stamp(place));
+        true
+    }
+
+    fn grow(&mut self, stride: usize) {
+        let mut factor = vec![0.0; stride * stride];
+        for row in 0..self.support.len() {
+            factor[row * stride..row * stride + row + 1]
+                .copy_from_slice(&self.factor[row * self.stride..row * self.stride + row + 1]);
+        }
+        self.factor = factor;
+        self.stride = stride;
+    }
+
+    /// Solves `factor y = column` in place.
+    fn forward(&mut self) {
+        for row in 0..self.column.len() {
+            let entries = &self.factor[row * self.stride..row * self.stride + row + 1];
+            let known: f64 = entries[..row].iter().zip(&self.column).map(|(l, y)| l * y).sum();
+            self.column[row] = (self.column[row] - known) / entries[row];
+        }
+    }
+
+    /// Solves `factor' x = column` in place.
+    fn backward(&mut self) {
+        for row in (0..self.column.len()).rev() {
+            let entries = &self.factor[row * self.stride..row * self.stride + row + 1];
+            let (solved, rest) = (self.column[row] / entries[row], row);
+            self.column[rest] = solved;
+            add_scaled(&mut self.column[..rest], -solved, &entries[..rest]);
+        }
+    }
+
+    /// Removes the cut at a position of the support and mends the factor by rotations.
+    fn remove(&mut self, position: usize) {
+        let size = self.support.len();
+        self.support.remove(position);
+        self.stamps.remove(position);
+        self.theta.remove(position);
+        for row in position..size - 1 {
+            let (start, below) = (row * self.stride, (row + 1) * self.stride);
+            self.factor.copy_within(below..below + row + 2, start);
+        }
+        for row in position..size - 1 {
+            // Turns columns `row` and `row + 1` so that the entry right of the diagonal vanishes.
+            let start = row * self.stride;
+            let (a, b) = (self.factor[start + row], self.factor[start + row + 1]);
+            let length = a.hypot(b);
+            let (cosine, sine) = (a / length, b / length);
+            self.factor[start + row] = length;
+            for later in row + 1..size - 1 {
+                let start = later * self.stride;
+                let (x, y) = (self.factor[start + row], self.factor[start + row + 1]);
+                self.factor[start + row] = cosine * x + sine * y;
+                self.factor[start + row + 1] = cosine * y - sine * x;
+            }
+        }
+    }
+
+    /// Solves on the support, ignoring signs, and goes there or as far as signs allow. True if all the way.
+    fn move_towards_target(&mut self, linear: &[f64]) -> bool {
+        // theta = multiplier M^-1 1 - M^-1 a with the multiplier that makes the sum 1.
+        self.column.clear();
+        self.column.resize(self.support.len(), 1.0);
+        self.forward();
+        self.ones.clone_from(&self.column);
+        self.column.clear();
+        self.column.extend(self.support.iter().map(|&place| linear[place]));
+        self.forward();
+        let product: f64 = self.ones.iter().zip(&self.column).map(|(x, y)| x * y).sum();
+        let square: f64 = self.ones.iter().map(|x| x * x).sum();
+        let multiplier = (1.0 + product) / square;
+        self.column.iter_mut().zip(&self.ones).for_each(|(entry, one)| *entry = multiplier * one - *entry);
+        self.backward();
+        self.target.clone_from(&self.column);
+        self.go_to_target()
+    }
+
+    /// Goes from the present weights to the target, or until one of them is zero and leaves. True if all the way.
+    fn go_to_target(&mut self) -> bool {
+        let mut step = 1.0;
+        let mut blocking = None;
+        for (position, (&from, &to)) in self.theta.iter().zip(&self.target).enumerate() {
+            if to <= 0.0 {
+                let ratio = if from > to { from / (from - to) } else { 0.0 };
+                if ratio < step || blocking.is_none() {
+                    step = ratio.min(step);
+                    blocking = Some(position);
+                }
+            }
+        }
+        match blocking {
+            Some(position) if self.support.len() > 1 => {
+                for (weight, &to) in self.theta.iter_mut().zip(&self.target) {
+                    *weight = (*weight + step * (to - *weight)).max(0.0);
+                }
+                self.remove(position);
+                let total: f64 = self.theta.iter().sum();
+                if total > 0.0 {
+                    self.theta.iter_mut().for_each(|weight| *weight /= total);
+                } else {
+                    let share = 1.0 / self.theta.len() as f64;
+                    self.theta.fill(share);
+                }
+                false
+            }
+            _ => {
+                self.theta.clone_from(&self.target);
+                true
+            }
+        }
+    }
+
+    /// Computes `Q theta + a`; returns the gap `theta'(Q theta + a) - min`, the place of the minimum, and what of the gap
+    /// is round-off.
+    fn price(&mut self, matrix: &impl Matrix, linear: &[f64]) -> (f64, usize, f64) {
+        self.costs.clear();
+        self.costs.extend_from_slice(linear);
+        for (&place, &weight) in self.support.iter().zip(&self.theta) {
+            add_scaled(&mut self.costs, weight, matrix.row(place));
+        }
+        let mut mean = 0.0;
+        let mut size = 0.0_f64;
+        for (&place, &weight) in self.support.iter().zip(&self.theta) {
+            mean += weight * self.costs[place];
+            size = size.max(weight * (matrix.row(place)[place] + linear[place].abs()));
+        }
+        let mut least = (f64::INFINITY, 0);
+        for (place, &cost) in self.costs.iter().enumerate() {
+            if cost < least.0 {
+                least = (cost, place);
+            }
+        }
+        (mean - least.0, least.1, 1e-14 * size)
+    }
+
+    /// Corrects the weights for what round-off has left of the system on the support.
+    fn refine(&mut self) {
+        let size = self.support.len();
+        let mean: f64 = self.support.iter().zip(&self.theta).map(|(&place, &weight)| weight * self.costs[place]).sum();
+        self.column.clear();
+        self.column.extend(self.support.iter().map(|&place| mean - self.costs[place]));
+        self.forward();
+        let product: f64 = self.ones.iter().zip(&self.column).map(|(x, y)| x * y).sum();
+        let square: f64 = self.ones.iter().map(|x| x * x).sum();
+        self.column.iter_mut().zip(&self.ones).for_each(|(entry, one)| *entry -= product / square * one);
+        self.backward();
+        self.target.clear();
+        self.target.extend(self.theta.iter().zip(&self.column).map(|(weight, change)| weight + change));
+        if self.ones.len() == size {
+            self.go_to_target();
+        }
+    }
+
+    /// Lets a cut into the support; one that depends on it comes in exchange for another.
+    fn enter(&mut self, matrix: &impl Matrix, place: usize) {
+        if self.append(matrix, place) {
+            self.theta.push(0.0);
+            return;
+        }
+        // M z = its column: taking z from the support and giving 1 to the cut changes neither sum nor quadratic term,
+        // and lowers the cost. Go until a weight is zero.
+        self.backward();
+        let exchange = self.column.clone();
+        let mut leaving = None;
+        let mut step = f64::INFINITY;
+        for (position, (&weight, &rate)) in self.theta.iter().zip(&exchange).enumerate() {
+            if rate > 1e-12 && weight / rate < step {
+                step = weight / rate;
+                leaving = Some(position);
+            }
+        }
+        let Some(leaving) = leaving else { return };
+        self.theta.iter_mut().zip(&exchange).for_each(|(weight, rate)| *weight = (*weight - step * rate).max(0.0));
+        self.remove(leaving);
+        if self.append(matrix, place) {
+            self.theta.push(step);
+        }
+        let total: f64 = self.theta.iter().sum();
+        self.theta.iter_mut().for_each(|weight| *weight /= total);
+    }
+
+    /// Exchanges weight between pairs of cuts: slow and sure, for when rounding defeats the active set.
+    fn pairwise(&mut self, matrix: &impl Matrix, linear: &[f64]) -> f64 {
+        let mut weights = vec![0.0; linear.len()];
+        self.weights().for_each(|(place, weight)| weights[place] = weight);
+        let mut gap = f64::INFINITY;
+        for _ in 0..2000 {
+            self.costs.clear();
+            self.costs.extend_from_slice(linear);
+            for (place, &weight) in weights.iter().enumerate().filter(|&(_, &weight)| weight > 0.0) {
+                add_scaled(&mut self.costs, weight, matrix.row(place));
+            }
+            let live = (0..linear.len()).filter(|&place| linear[place].is_finite());
+            let Some(to) = live.min_by(|&a, &b| self.costs[a].total_cmp(&self.costs[b])) else { break };
+            let used = (0..linear.len()).filter(|&place| weights[place] > 0.0);
+            let Some(from) = used.max_by(|&a, &b| self.costs[a].total_cmp(&self.costs[b])) else { break };
+            let mean: f64 = weights.iter().zip(&self.costs).filter(|(w, _)| **w > 0.0).map(|(w, c)| w * c).sum();
+            gap = mean - self.costs[to];
+            let curvature = matrix.row(to)[to] + matrix.row(from)[from] - 2.0 * matrix.row(to)[from];
+            let difference = self.costs[from] - self.costs[to];
+            if difference <= 0.0 {
+                break;
+            }
+            let step = if curvature > 0.0 { (difference / curvature).min(weights[from]) } else { weights[from] };
+            weights[from] -= step;
+            weights[to] += step;
+        }
+        self.support.clear();
+        self.stamps.clear();
+        self.theta.clear();
+        for (place, &weight) in weights.iter().enumerate().filter(|&(_, &weight)| weight > 0.0) {
+            self.support.push(place);
+            self.stamps.push(matrix.stamp(place));
+            self.theta.push(weight);
+        }
+        // The factor does not belong to this support: the next solve has to rebuild it.
+        self.shift = 0.0;
+        gap
+    }
+}

@@ -1,0 +1,168 @@
+//! The bundle method: one loop for every proposer.
+
+use std::time::Instant;
+
+use super::{Bound, Method, Progress, StepReport};
+use crate::bundle::Bundle;
+use crate::driver::Function;
+use crate::error::EvaluationError;
+use crate::master::{ETA_STAR, Outcome, Proposal, Proposer};
+
+/// Share of the promised decrease that makes a step serious, `m`.
+const SERIOUS_SHARE: f64 = 0.01;
+
+/// Which cuts are forgotten.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Pruning {
+    /// Steps without weight after which a cut goes.
+    pub(crate) lifetime: usize,
+    /// Most cuts ever held.
+    pub(crate) cap: usize,
+}
+
+pub(crate) struct BundleMethod<P> {
+    bundle: Bundle,
+    proposer: P,
+    proposal: Proposal,
+    pruning: Pruning,
+    tolerance: f64,
+    trial: Vec<f64>,
+    subgradient: Vec<f64>,
+    slopes: Vec<f64>,
+    is_free: bool,
+    /// Whether the proposal is one for the bundle as it is.
+    is_fresh: bool,
+    master_seconds: f64,
+}
+
+impl<P: Proposer> BundleMethod<P> {
+    /// Starts at a point with its value and subgradient. `tolerance` is relative to `max(1, |f|)` in the user's units.
+    pub(crate) fn new(
+        function: &Function<'_>,
+        start: &[f64],
+        value: f64,
+        subgradient: &[f64],
+        proposer: P,
+        pruning: Pruning,
+        tolerance: f64,
+    ) -> Self {
+        let dim = start.len();
+        Self {
+            bundle: Bundle::new(start, value, subgradient, pruning.cap.min(128)),
+            proposer,
+            proposal: Proposal::new(dim),
+            pruning,
+            tolerance,
+            trial: start.to_vec(),
+            subgradient: vec![0.0; dim],
+            slopes: vec![],
+            is_free: function.is_free(),
+            is_fresh: false,
+            master_seconds: 0.0,
+        }
+    }
+
+    fn propose(&mut self) {
+        let begin = Instant::now();
+        self.proposer.propose(&self.bundle, &mut self.proposal);
+        self.is_fresh = true;
+        self.master_seconds += begin.elapsed().as_secs_f64();
+    }
+
+    fn estimate(&self) -> f64 {
+        ETA_STAR * self.proposal.norm_squared + self.proposal.sigma
+    }
+
+    /// `centre - eta w`, in bounds.
+    fn write_trial(&mut self, function: &Function<'_>) {
+        let (eta, direction) = (self.proposal.eta, self.proposal.direction.numbers(self.trial.len()));
+        for ((x, centre), w) in self.trial.iter_mut().zip(self.bundle.centre()).zip(direction) {
+            *x = centre - eta * w;
+        }
+        function.project(&mut self.trial);
+    }
+
+    /// Products of all subgradients with the step from the centre to the trial point.
+    fn write_slopes(&mut self) {
+        let eta = self.proposal.eta;
+        if self.is_free {
+            self.bundle.gram_combine(&self.proposal.weights, &mut self.slopes);
+        } else {
+            self.bundle.products(&self.proposal.direction, &mut self.slopes);
+        }
+        self.slopes.iter_mut().for_each(|slope| *slope *= -eta);
+    }
+}
+
+impl<P: Proposer> Method for BundleMethod<P> {
+    fn step(&mut self, function: &mut Function<'_>) -> Result<Progress, EvaluationError> {
+        self.propose();
+        let centre_value = self.bundle.centre_value();
+        let promised = self.proposal.decrease();
+        // Spec section 3: eta* |w|^2 + sigma <= eps max(1, |f|).
+        if self.estimate() <= self.tolerance * function.magnitude(centre_value) {
+            return Ok(Progress::Optimal);
+        }
+        self.write_trial(function);
+        if self.trial == self.bundle.centre() {
+            return Ok(Progress::Stalled);
+        }
+        let value = function.evaluate(&self.trial, &mut self.subgradient)?;
+        self.is_fresh = false;
+        let is_serious = value <= centre_value - SERIOUS_SHARE * promised;
+
+        let direction = self.proposal.direction.numbers(self.trial.len());
+        let slope: f64 = self.subgradient.iter().zip(direction).map(|(g, w)| g * w).sum();
+        let error = centre_value - value - self.proposal.eta * slope;
+        self.bundle.make_room(self.pruning.cap, &self.proposal.weights);
+        let newest = if is_serious {
+            self.write_slopes();
+            self.bundle.move_to(&self.trial, value, &self.subgradient, &self.slopes)
+        } else {
+            self.bundle.append(&self.trial, value, &self.subgradient)
+        };
+        self.bundle.age(&self.proposal.weights, newest, self.pruning.lifetime);
+        let Proposal { eta, norm_squared, sigma, .. } = self.proposal;
+        self.proposer.learn(&Outcome {
+            is_serious,
+            decrease: centre_value - value,
+            promised,
+            norm_squared,
+            sigma,
+            error,
+            slope,
+        });
+        Ok(Progress::Step(StepReport {
+            value,
+            is_serious: Some(is_serious),
+            model: Some(centre_value - promised),
+            estimate: Some(self.estimate()),
+            norm: Some(norm_squared.sqrt()),
+            eta: Some(eta),
+            cuts: Some(self.bundle.len()),
+        }))
+    }
+
+    fn trial(&self) -> &[f64] {
+        &self.trial
+    }
+
+    fn master_seconds(&self) -> f64 {
+        self.master_seconds
+    }
+
+    fn bound(&mut self, box_of_minimizer: Option<(&[f64], &[f64])>) -> Option<Bound> {
+        if !self.is_fresh {
+            self.propose();
+        }
+        // Aggregate subgradient inequality at the centre: f(y) >= f(c) - sigma + w'(y - c) for all y in the domain.
+        let direction = self.proposal.direction.numbers(self.trial.len());
+        let proved = box_of_minimizer.map(|(lower, upper)| {
+            let reach: f64 = (direction.iter().zip(self.bundle.centre()).zip(lower.iter().zip(upper)))
+                .map(|((w, c), (low, high))| if *w > 0.0 { w * (c - low) } else { w * (c - high) })
+                .sum();
+            self.proposal.sigma + reach
+        });
+        Some(Bound { estimate: self.estimate(), proved })
+    }
+}

@@ -1,0 +1,67 @@
+//! Methods: each knows how to do one step, and nothing of limits, clocks or logs.
+
+mod adam;
+mod bundle;
+mod descent;
+
+pub(crate) use adam::Adam;
+pub(crate) use bundle::{BundleMethod, Pruning};
+pub(crate) use descent::Descent;
+
+use crate::driver::Function;
+use crate::error::EvaluationError;
+
+/// One way to minimise.
+pub(crate) trait Method {
+    /// Does one step: exactly one evaluation, unless the run is over.
+    fn step(&mut self, function: &mut Function<'_>) -> Result<Progress, EvaluationError>;
+
+    /// The point evaluated by the last step.
+    fn trial(&self) -> &[f64];
+
+    /// Seconds spent in the master problem so far.
+    fn master_seconds(&self) -> f64 {
+        0.0
+    }
+
+    /// What the method knows of how far it is from the minimum; `None` if it knows nothing.
+    fn bound(&mut self, _box_of_minimizer: Option<(&[f64], &[f64])>) -> Option<Bound> {
+        None
+    }
+}
+
+/// What is known of the distance to the minimum, in units of the scaled function.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Bound {
+    /// The stop test's estimate.
+    pub(crate) estimate: f64,
+    /// A proof: the minimum is no further below the best value than this.
+    pub(crate) proved: Option<f64>,
+}
+
+/// What a step came to, in units of the scaled function.
+pub(crate) enum Progress {
+    /// An evaluation was made.
+    Step(StepReport),
+    /// The stop test holds.
+    Optimal,
+    /// No step makes a difference any more, and the stop test does not hold.
+    Stalled,
+}
+
+/// What the log shows of a step.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct StepReport {
+    pub(crate) value: f64,
+    /// Whether the centre moved, where there is one.
+    pub(crate) is_serious: Option<bool>,
+    /// Value of the model at the trial point.
+    pub(crate) model: Option<f64>,
+    /// The stop test's estimate of the gap.
+    pub(crate) estimate: Option<f64>,
+    /// Norm of the direction.
+    pub(crate) norm: Option<f64>,
+    /// Step length.
+    pub(crate) eta: Option<f64>,
+    pub(crate) cuts: Option<usize>,
+}

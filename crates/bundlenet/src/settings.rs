@@ -1,0 +1,157 @@
+//! What a user may set, with defaults that need no setting.
+
+use serde::{Deserialize, Serialize};
+use thiserror::Error;
+
+use crate::master::Strategy;
+
+/// Everything that shapes a run.
+///
+/// ```
+/// use bundlenet::{Limits, Settings};
+///
+/// let settings = Settings { limits: Limits { steps: Some(100), ..Limits::default() }, ..Settings::default() };
+/// assert!(settings.check().is_ok());
+/// ```
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Settings {
+    /// Which method runs.
+    pub method: MethodName,
+    /// When to stop before the optimum.
+    pub limits: Limits,
+    /// When to call it optimal.
+    pub tolerances: Tolerances,
+    /// How the step length is chosen.
+    pub proximity: ProximitySettings,
+    /// Which cuts are forgotten.
+    pub pruning: PruningSettings,
+}
+
+/// The methods.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+#[non_exhaustive]
+pub enum MethodName {
+    /// The proximal bundle method.
+    #[default]
+    Bundle,
+    /// Subgradient descent.
+    Descent,
+    /// Adam.
+    Adam,
+}
+
+/// When to stop before the optimum; whichever comes first.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Limits {
+    /// Most steps; a step is one oracle call after the one at the start.
+    pub steps: Option<usize>,
+    /// Most oracle calls, the one at the start included; at least 1.
+    pub oracle_calls: Option<usize>,
+    /// Most seconds; positive.
+    pub seconds: Option<f64>,
+    /// Stop when the value is at least as good as this, in the problem's sense.
+    pub target: Option<f64>,
+}
+
+/// When to call it optimal.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Tolerances {
+    /// Estimated gap over `max(1, |f|)`; at least 0. Symbol `eps`.
+    pub gap: f64,
+}
+
+impl Default for Tolerances {
+    fn default() -> Self {
+        Self { gap: 1e-7 }
+    }
+}
+
+/// How the step length is chosen.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct ProximitySettings {
+    /// How the bundle method adjusts it.
+    pub strategy: Strategy,
+    /// Initial step length; positive. Symbol `eta_0`; the function is scaled by the norm of its first subgradient. Without
+    /// it `auto` finds its own, the other strategies begin with 100, descent with 10, Adam with 1.
+    pub eta0: Option<f64>,
+}
+
+/// Which cuts are forgotten.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct PruningSettings {
+    /// Steps without weight after which a cut goes; at least 1. Symbol `K`.
+    pub lifetime: usize,
+    /// Most cuts ever held, the rest aggregated; at least 3.
+    pub max_cuts: usize,
+}
+
+impl Default for PruningSettings {
+    fn default() -> Self {
+        Self { lifetime: 20, max_cuts: 1000 }
+    }
+}
+
+/// Settings that cannot be used.
+#[derive(Clone, Debug, Error, PartialEq)]
+#[error("setting {name}: expected {expected}, found {found}")]
+pub struct InvalidSetting {
+    /// The setting.
+    pub name: &'static str,
+    /// What it should be.
+    pub expected: &'static str,
+    /// What it is.
+    pub found: String,
+}
+
+/// Settings that have been checked; all that a run accepts.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ValidSettings(Settings);
+
+impl std::ops::Deref for ValidSettings {
+    type Target = Settings;
+
+    fn deref(&self) -> &Settings {
+        &self.0
+    }
+}
+
+impl Settings {
+    /// Makes sure that every value can be used.
+    ///
+    /// # Errors
+    /// The first one that cannot.
+    pub fn check(self) -> Result<ValidSettings, InvalidSetting> {
+        let wrong = |name, expected, found: String| Err(InvalidSetting { name, expected, found });
+        let positive = |number: f64| number > 0.0 && number.is_finite();
+        match &self {
+            Self { limits: Limits { seconds: Some(seconds), .. }, .. } if !positive(*seconds) => {
+                wrong("limits.seconds", "a positive finite number", seconds.to_string())
+            }
+            Self { limits: Limits { oracle_calls: Some(0), .. }, .. } => {
+                wrong("limits.oracle_calls", "at least 1", "0".to_string())
+            }
+            Self { limits: Limits { target: Some(target), .. }, .. } if !target.is_finite() => {
+                wrong("limits.target", "a finite number", target.to_string())
+            }
+            Self { tolerances: Tolerances { gap }, .. } if !(*gap >= 0.0 && gap.is_finite()) => {
+                wrong("tolerances.gap", "a nonnegative finite number", gap.to_string())
+            }
+            Self { proximity: ProximitySettings { eta0: Some(eta), .. }, .. } if !positive(*eta) => {
+                wrong("proximity.eta0", "a positive finite number", eta.to_string())
+            }
+            Self { pruning: PruningSettings { lifetime: 0, .. }, .. } => {
+                wrong("pruning.lifetime", "at least 1", "0".to_string())
+            }
+            Self { pruning: PruningSettings { max_cuts, .. }, .. } if *max_cuts < 3 => {
+                wrong("pruning.max_cuts", "at least 3", max_cuts.to_string())
+            }
+            _ => Ok(ValidSettings(self)),
+        }
+    }
+}

@@ -1,0 +1,88 @@
+//! Vectors in blocks: products and sums with the same result on every instruction set.
+
+use crate::simd::{Block, Lanes, blocks_for, flat_mut, multiversion};
+
+/// A vector of `dim` numbers padded with zeros to whole blocks.
+#[derive(Clone, Debug)]
+pub(crate) struct Padded(pub(crate) Vec<Block>);
+
+impl Padded {
+    pub(crate) fn zeros(dim: usize) -> Self {
+        Self(vec![Block::splat(0.0); blocks_for(dim)])
+    }
+
+    /// Takes over the numbers of a slice; the padding stays zero.
+    pub(crate) fn copy_from(&mut self, numbers: &[f64]) {
+        flat_mut(&mut self.0)[..numbers.len()].copy_from_slice(numbers);
+    }
+
+    pub(crate) fn numbers(&self, dim: usize) -> &[f64] {
+        &crate::simd::flat(&self.0)[..dim]
+    }
+
+    pub(crate) fn numbers_mut(&mut self, dim: usize) -> &mut [f64] {
+        &mut flat_mut(&mut self.0)[..dim]
+    }
+}
+
+#[inline(always)]
+fn dot_kernel<L: Lanes>(a: &[Block], b: &[Block]) -> f64 {
+    // Two running sums hide the latency of an addition.
+    let (mut even, mut odd) = (L::splat(0.0), L::splat(0.0));
+    let (a_pairs, a_rest) = a.as_chunks::<2>();
+    let (b_pairs, b_rest) = b.as_chunks::<2>();
+    for (x, y) in a_pairs.iter().zip(b_pairs) {
+        even = even.add(L::load(&x[0]).mul(L::load(&y[0])));
+        odd = odd.add(L::load(&x[1]).mul(L::load(&y[1])));
+    }
+    for (x, y) in a_rest.iter().zip(b_rest) {
+        even = even.add(L::load(x).mul(L::load(y)));
+    }
+    even.add(odd).sum()
+}
+
+multiversion! {
+    /// The inner product.
+    pub(crate) fn dot(a: &[Block], b: &[Block]) -> f64 = dot_kernel;
+}
+
+#[inline(always)]
+fn dots_kernel<L: Lanes>(rows: &[Block], vector: &[Block], products: &mut [f64]) {
+    for (row, product) in rows.chunks_exact(vector.len()).zip(products) {
+        *product = dot_kernel::<L>(row, vector);
+    }
+}
+
+multiversion! {
+    /// The inner product of each row with a vector.
+    pub(crate) fn dots(rows: &[Block], vector: &[Block], products: &mut [f64]) = dots_kernel;
+}
+
+#[inline(always)]
+fn combine_kernel<L: Lanes>(rows: &[Block], weights: &[(usize, f64)], sum: &mut [Block]) {
+    let blocks = sum.len();
+    for (at, total) in sum.iter_mut().enumerate() {
+        let mut lanes = L::splat(0.0);
+        for &(row, weight) in weights {
+            lanes = lanes.add(L::load(&rows[row * blocks + at]).mul(L::splat(weight)));
+        }
+        lanes.store(total);
+    }
+}
+
+multiversion! {
+    /// The sum of rows with weights.
+    pub(crate) fn combine(rows: &[Block], weights: &[(usize, f64)], sum: &mut [Block]) = combine_kernel;
+}
+
+#[inline(always)]
+fn add_scaled_kernel<L: Lanes>(target: &mut [f64], factor: f64, vector: &[f64]) {
+    for (entry, number) in target.iter_mut().zip(vector) {
+        *entry += factor * number;
+    }
+}
+
+multiversion! {
+    /// Adds `factor * vector` to `target`.
+    pub(crate) fn add_scaled(target: &mut [f64], factor: f64, vector: &[f64]) = add_scaled_kernel;
+}
