@@ -196,7 +196,7 @@ fn make_method(
         MethodName::Bundle => {
             let strategy = settings.proximity.strategy;
             let proximity = match (strategy, eta0) {
-                (Strategy::Auto, None) => Proximity::automatic(value, start.len()),
+                (Strategy::Auto, None) => Proximity::automatic(start, value),
                 (_, eta0) => Proximity::new(strategy, eta0.unwrap_or(100.0)),
             };
             let proposer = QuadraticProposer::new(proximity, function.minimized.domain(), start.len());

@@ -27,6 +27,8 @@ pub(crate) trait Lanes: Copy {
     fn splat(number: f64) -> Self;
     fn load(block: &Block) -> Self;
     fn store(self, block: &mut Block);
+    /// Loads numbers that need not be aligned.
+    fn load_array(numbers: &[f64; LANES]) -> Self;
     fn add(self, other: Self) -> Self;
     fn sub(self, other: Self) -> Self;
     fn mul(self, other: Self) -> Self;
@@ -94,6 +96,10 @@ impl Lanes for Portable {
         block.0 = self.0;
     }
     #[inline(always)]
+    fn load_array(numbers: &[f64; LANES]) -> Self {
+        Self(*numbers)
+    }
+    #[inline(always)]
     fn add(self, other: Self) -> Self {
         self.zip(other, |a, b| a + b)
     }
@@ -126,7 +132,7 @@ impl Lanes for Portable {
 /// Implements [`Lanes`] by intrinsics on an array of registers.
 #[cfg(target_arch = "x86_64")]
 macro_rules! lanes_by_intrinsics {
-    ($name:ident, $register:ty, $count:literal, $set1:ident, $load:ident, $store:ident, $add:ident, $sub:ident,
+    ($name:ident, $register:ty, $count:literal, $set1:ident, $load:ident, $store:ident, $load_array:ident, $add:ident, $sub:ident,
      $mul:ident, $div:ident, $min:ident, $max:ident, |$a:ident, $b:ident, $yes:ident, $no:ident| $select:expr) => {
         #[derive(Clone, Copy)]
         pub(crate) struct $name([$register; $count]);
@@ -155,6 +161,11 @@ macro_rules! lanes_by_intrinsics {
                     // SAFETY: every part lies within the block, which is aligned to 64 bytes.
                     unsafe { $store(block.0.as_mut_ptr().add(part * LANES / $count), register) }
                 }
+            }
+            #[inline(always)]
+            fn load_array(numbers: &[f64; LANES]) -> Self {
+                // SAFETY: every part lies within the array.
+                Self(std::array::from_fn(|part| unsafe { $load_array(numbers.as_ptr().add(part * LANES / $count)) }))
             }
             #[inline(always)]
             fn add(self, other: Self) -> Self {
@@ -211,6 +222,7 @@ mod x86_64 {
         _mm256_set1_pd,
         _mm256_load_pd,
         _mm256_store_pd,
+        _mm256_loadu_pd,
         _mm256_add_pd,
         _mm256_sub_pd,
         _mm256_mul_pd,
@@ -226,6 +238,7 @@ mod x86_64 {
         _mm512_set1_pd,
         _mm512_load_pd,
         _mm512_store_pd,
+        _mm512_loadu_pd,
         _mm512_add_pd,
         _mm512_sub_pd,
         _mm512_mul_pd,

@@ -1,6 +1,6 @@
 //! Vectors in blocks: products and sums with the same result on every instruction set.
 
-use crate::simd::{Block, Lanes, blocks_for, flat_mut, multiversion};
+use crate::simd::{Block, LANES, Lanes, blocks_for, flat_mut, multiversion};
 
 /// A vector of `dim` numbers padded with zeros to whole blocks.
 #[derive(Clone, Debug)]
@@ -85,4 +85,43 @@ fn add_scaled_kernel<L: Lanes>(target: &mut [f64], factor: f64, vector: &[f64]) 
 multiversion! {
     /// Adds `factor * vector` to `target`.
     pub(crate) fn add_scaled(target: &mut [f64], factor: f64, vector: &[f64]) = add_scaled_kernel;
+}
+
+#[inline(always)]
+fn dot_slices<L: Lanes>(a: &[f64], b: &[f64]) -> f64 {
+    let ((a_arrays, a_rest), (b_arrays, b_rest)) = (a.as_chunks::<LANES>(), b.as_chunks::<LANES>());
+    let mut sum = L::splat(0.0);
+    for (x, y) in a_arrays.iter().zip(b_arrays) {
+        sum = sum.add(L::load_array(x).mul(L::load_array(y)));
+    }
+    sum.sum() + a_rest.iter().zip(b_rest).map(|(x, y)| x * y).sum::<f64>()
+}
+
+#[inline(always)]
+fn solve_lower_kernel<L: Lanes>(factor: &[f64], stride: usize, vector: &mut [f64]) {
+    for row in 0..vector.len() {
+        let entries = &factor[row * stride..row * stride + row + 1];
+        let (known, rest) = vector.split_at_mut(row);
+        rest[0] = (rest[0] - dot_slices::<L>(&entries[..row], known)) / entries[row];
+    }
+}
+
+multiversion! {
+    /// Solves `F y = vector` in place, with the lower triangular factor `F` by rows of length `stride`.
+    pub(crate) fn solve_lower(factor: &[f64], stride: usize, vector: &mut [f64]) = solve_lower_kernel;
+}
+
+#[inline(always)]
+fn solve_upper_kernel<L: Lanes>(factor: &[f64], stride: usize, vector: &mut [f64]) {
+    for row in (0..vector.len()).rev() {
+        let entries = &factor[row * stride..row * stride + row + 1];
+        let solved = vector[row] / entries[row];
+        vector[row] = solved;
+        add_scaled_kernel::<L>(&mut vector[..row], -solved, &entries[..row]);
+    }
+}
+
+multiversion! {
+    /// Solves `F' x = vector` in place, with the lower triangular factor `F` by rows of length `stride`.
+    pub(crate) fn solve_upper(factor: &[f64], stride: usize, vector: &mut [f64]) = solve_upper_kernel;
 }

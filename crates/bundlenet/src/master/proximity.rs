@@ -51,16 +51,22 @@ const LITTLE: f64 = 0.01;
 
 /// Constants of `auto`, chosen on validation data and the academic functions; `docs/experiments.md` has the figures.
 mod auto {
+    /// First step, as a share of the size of the start point.
+    pub(super) const START_SHARE: f64 = 0.35;
     /// First step, as a share of the function's value at the start (over the norm of its subgradient).
     pub(super) const FIRST_SHARE: f64 = 0.1;
-    /// Steps in which the scale is found, and the factors they may change it by.
+    /// Steps in which the scale is found, the share of the way they go to where the slope vanishes, and the factors
+    /// they may change it by.
     pub(super) const FINDING_STEPS: usize = 2;
-    pub(super) const FINDING_FACTORS: (f64, f64) = (0.1, 4.0);
+    pub(super) const FINDING_SHARE: f64 = 0.9;
+    pub(super) const FINDING_FACTORS: (f64, f64) = (0.3, 3.0);
+    /// How far off, beside what was promised, a new cut has to be for its point to count as too far away.
+    pub(super) const FAR: f64 = 1.05;
     /// Factors of the steps after those.
-    pub(super) const FACTORS: (f64, f64) = (0.5, 2.0);
+    pub(super) const FACTORS: (f64, f64) = (0.4, 3.0);
     /// The floor, as a share of the scale found, and its growth with every null step that promises little.
     pub(super) const FLOOR_SHARE: f64 = 1.0 / 3.0;
-    pub(super) const FLOOR_GROWTH: f64 = 1.005;
+    pub(super) const FLOOR_GROWTH: f64 = 1.007;
     pub(super) const FLOOR_LITTLE: f64 = 0.5;
 }
 
@@ -78,10 +84,18 @@ impl Proximity {
         Self { strategy, eta, steps: 0, floor: 0.0 }
     }
 
-    /// `auto` with an initial value of its own: a share of the function's value at the start, which over the norm of
-    /// its subgradient is a length, or a unit for each variable where that value is 0.
-    pub(crate) fn automatic(value: f64, dim: usize) -> Self {
-        let eta = if value == 0.0 { (dim as f64).sqrt() } else { auto::FIRST_SHARE * value.abs() };
+    /// `auto` with an initial value of its own: the first length at hand. The size of the start point; where that is 0, a
+    /// share of the function's value there, which over the norm of its subgradient is a length; where that is 0, too,
+    /// a unit for each variable.
+    pub(crate) fn automatic(start: &[f64], value: f64) -> Self {
+        let size = start.iter().map(|entry| entry * entry).sum::<f64>().sqrt();
+        let eta = if size > 0.0 {
+            auto::START_SHARE * size
+        } else if value != 0.0 {
+            auto::FIRST_SHARE * value.abs()
+        } else {
+            (start.len() as f64).sqrt()
+        };
         Self::new(Strategy::Auto, eta.clamp(LEAST, MOST))
     }
 
@@ -103,7 +117,8 @@ impl Proximity {
             (Strategy::Balancing, false) if LITTLE * long >= outcome.sigma => 1.0,
             (Strategy::Soft | Strategy::Hard | Strategy::Balancing, false) => DOWN,
             (Strategy::Auto, _) if self.steps <= auto::FINDING_STEPS => {
-                let factor = secant(outcome).clamp(auto::FINDING_FACTORS.0, auto::FINDING_FACTORS.1);
+                let wanted = auto::FINDING_SHARE * secant(outcome);
+                let factor = wanted.clamp(auto::FINDING_FACTORS.0, auto::FINDING_FACTORS.1);
                 self.floor = auto::FLOOR_SHARE * self.eta * factor;
                 factor
             }
@@ -113,7 +128,7 @@ impl Proximity {
                     self.floor *= auto::FLOOR_GROWTH;
                 }
                 // A new cut that is far off at the centre came from too far away.
-                let is_far = outcome.error > outcome.promised;
+                let is_far = outcome.error > auto::FAR * outcome.promised;
                 if is_far { interpolation(outcome).clamp(auto::FACTORS.0, 1.0) } else { 1.0 }
             }
         };

@@ -4,10 +4,28 @@
 //! the cuts are affinely independent, whatever `a` is. Its Cholesky factor grows by a row when a cut enters and is
 //! mended by rotations when one leaves. A cut that is affinely dependent on the support enters in exchange for another.
 
-use crate::vectors::add_scaled;
+use crate::vectors::{add_scaled, solve_lower, solve_upper};
 
 /// Pivots below this share of the diagonal count as dependent: beyond it a solve would lose most digits.
 const DEPENDENT: f64 = 1e-13;
+
+/// Share of the terms of a sum that is round-off.
+const ROUND_OFF: f64 = 1e-14;
+
+/// Rounds without a lower value after which the rest of the gap is round-off.
+const MOST_IDLE: usize = 5;
+
+/// What `Q theta + a` says of the present weights.
+struct Priced {
+    /// `theta'(Q theta + a) - min (Q theta + a)`: no feasible point is better by more.
+    gap: f64,
+    /// Place of the minimum.
+    entering: usize,
+    /// The objective.
+    value: f64,
+    /// What of the gap is round-off.
+    round_off: f64,
+}
 
 /// The active set, kept from one solve to the next.
 #[derive(Clone, Debug, Default)]
@@ -51,33 +69,28 @@ impl SimplexMaster {
         if !kept || rebuild || self.shift == 0.0 || self.support.is_empty() {
             self.restart(matrix, linear);
         }
-        let mut best_gap = f64::INFINITY;
-        let mut last_entered = None;
+        let mut best_value = f64::INFINITY;
+        let mut idle = 0;
         // Each round adds or removes a cut; far more than ever seen, so that no fault can hang a run.
         for _ in 0..20 * linear.len() + 100 {
             if !self.move_towards_target(linear) {
                 continue;
             }
-            let (gap, entering, floor) = self.price(matrix, linear);
-            best_gap = gap;
-            if gap <= floor || last_entered == Some((entering, gap.to_bits())) {
-                return gap;
-            }
-            last_entered = Some((entering, gap.to_bits()));
-            if self.support.contains(&entering) {
-                // Round-off within the support: refine the solution once more, then accept it.
+            let mut priced = self.price(matrix, linear);
+            if priced.gap > priced.round_off && self.support.contains(&priced.entering) {
+                // Round-off within the support: refine the solution once more.
                 self.refine();
-                let (gap, entering, floor) = self.price(matrix, linear);
-                if gap <= floor || self.support.contains(&entering) {
-                    return gap;
-                }
-                best_gap = gap;
-                self.enter(matrix, entering);
-                continue;
+                priced = self.price(matrix, linear);
             }
-            self.enter(matrix, entering);
+            // In exact arithmetic every round lowers the value; rounds that do not are round-off going in circles.
+            idle = if priced.value < best_value { 0 } else { idle + 1 };
+            best_value = best_value.min(priced.value);
+            if priced.gap <= priced.round_off || idle > MOST_IDLE || self.support.contains(&priced.entering) {
+                return priced.gap;
+            }
+            self.enter(matrix, priced.entering);
         }
-        self.pairwise(matrix, linear).min(best_gap)
+        self.pairwise(matrix, linear)
     }
 
     /// Keeps of the support what is still there and independent, and its weights, scaled to add up to 1.
@@ -152,21 +165,12 @@ impl SimplexMaster {
 
     /// Solves `factor y = column` in place.
     fn forward(&mut self) {
-        for row in 0..self.column.len() {
-            let entries = &self.factor[row * self.stride..row * self.stride + row + 1];
-            let known: f64 = entries[..row].iter().zip(&self.column).map(|(l, y)| l * y).sum();
-            self.column[row] = (self.column[row] - known) / entries[row];
-        }
+        solve_lower(&self.factor, self.stride, &mut self.column);
     }
 
     /// Solves `factor' x = column` in place.
     fn backward(&mut self) {
-        for row in (0..self.column.len()).rev() {
-            let entries = &self.factor[row * self.stride..row * self.stride + row + 1];
-            let (solved, rest) = (self.column[row] / entries[row], row);
-            self.column[rest] = solved;
-            add_scaled(&mut self.column[..rest], -solved, &entries[..rest]);
-        }
+        solve_upper(&self.factor, self.stride, &mut self.column);
     }
 
     /// Removes the cut at a position of the support and mends the factor by rotations.
@@ -249,19 +253,18 @@ impl SimplexMaster {
         }
     }
 
-    /// Computes `Q theta + a`; returns the gap `theta'(Q theta + a) - min`, the place of the minimum, and what of the gap
-    /// is round-off.
-    fn price(&mut self, matrix: &impl Matrix, linear: &[f64]) -> (f64, usize, f64) {
+    /// Computes `Q theta + a` and what follows from it.
+    fn price(&mut self, matrix: &impl Matrix, linear: &[f64]) -> Priced {
         self.costs.clear();
         self.costs.extend_from_slice(linear);
         for (&place, &weight) in self.support.iter().zip(&self.theta) {
             add_scaled(&mut self.costs, weight, matrix.row(place));
         }
-        let mut mean = 0.0;
-        let mut size = 0.0_f64;
+        let (mut mean, mut linear_part, mut size) = (0.0, 0.0, 0.0);
         for (&place, &weight) in self.support.iter().zip(&self.theta) {
             mean += weight * self.costs[place];
-            size = size.max(weight * (matrix.row(place)[place] + linear[place].abs()));
+            linear_part += weight * linear[place];
+            size += weight * (matrix.row(place)[place] + linear[place].abs());
         }
         let mut least = (f64::INFINITY, 0);
         for (place, &cost) in self.costs.iter().enumerate() {
@@ -269,7 +272,12 @@ impl SimplexMaster {
                 least = (cost, place);
             }
         }
-        (mean - least.0, least.1, 1e-14 * size)
+        Priced {
+            gap: mean - least.0,
+            entering: least.1,
+            value: 0.5 * (mean + linear_part),
+            round_off: ROUND_OFF * size,
+        }
     }
 
     /// Corrects the weights for what round-off has left of the system on the support.
