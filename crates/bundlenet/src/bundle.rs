@@ -73,6 +73,11 @@ impl Bundle {
         self.errors.len()
     }
 
+    /// Number of cuts ever taken, merged ones not counted.
+    pub(crate) fn taken(&self) -> u64 {
+        self.taken
+    }
+
     /// Number of cuts.
     pub(crate) fn len(&self) -> usize {
         self.live
@@ -137,10 +142,11 @@ impl Bundle {
         products.resize(self.errors.len(), 0.0);
         dots(&self.rows[..self.errors.len() * self.blocks], &self.padded.0, &mut products);
         let square = crate::vectors::dot(&self.padded.0, &self.padded.0);
-        // Equal up to the rounding of the products.
         let twin = (0..self.errors.len()).find(|&place| {
             let other = self.gram[place * self.stride + place];
-            self.is_live(place) && (other + square - 2.0 * products[place]).abs() <= 1e-15 * (other + square)
+            // The products only tell that two cuts may be equal: they lose half of the digits.
+            let may_be_equal = (other + square - 2.0 * products[place]).abs() <= 1e-14 * (other + square);
+            self.is_live(place) && may_be_equal && self.is_twin(place, square)
         });
         let place = match twin {
             Some(place) => {
@@ -152,6 +158,12 @@ impl Bundle {
         };
         self.products = products;
         place
+    }
+
+    /// Whether the subgradient at a place is the one about to be inserted, up to rounding.
+    fn is_twin(&self, place: usize, square: f64) -> bool {
+        let pairs = crate::simd::flat(self.row(place)).iter().zip(crate::simd::flat(&self.padded.0));
+        pairs.map(|(a, b)| (a - b) * (a - b)).sum::<f64>() <= 1e-28 * square
     }
 
     fn fill_place(&mut self, error: f64, products: &[f64], square: f64) -> usize {
@@ -242,5 +254,29 @@ impl Bundle {
         products.clear();
         products.resize(self.errors.len(), 0.0);
         weights.iter().for_each(|&(place, weight)| add_scaled(products, weight, self.gram_row(place)));
+    }
+}
+
+#[cfg(test)]
+impl Bundle {
+    /// A bundle of given cuts: subgradients and linearisation errors.
+    pub(crate) fn of_cuts(centre: &[f64], cuts: &[(Vec<f64>, f64)]) -> Self {
+        let mut bundle = Self::new(centre, 0.0, &cuts[0].0, cuts.len());
+        bundle.errors[0] = cuts[0].1;
+        cuts[1..].iter().for_each(|cut| bundle.insert_cut(cut));
+        bundle
+    }
+
+    pub(crate) fn insert_cut(&mut self, (subgradient, error): &(Vec<f64>, f64)) {
+        self.insert(subgradient, *error);
+    }
+
+    /// Forgets the cut with a subgradient.
+    pub(crate) fn forget_cut(&mut self, subgradient: &[f64]) {
+        let is_it =
+            |place: &usize| self.is_live(*place) && &crate::simd::flat(self.row(*place))[..self.dim] == subgradient;
+        if let Some(place) = (0..self.places()).find(is_it) {
+            self.forget(place);
+        }
     }
 }

@@ -68,6 +68,9 @@ mod auto {
     pub(super) const FLOOR_SHARE: f64 = 1.0 / 3.0;
     pub(super) const FLOOR_GROWTH: f64 = 1.007;
     pub(super) const FLOOR_LITTLE: f64 = 0.5;
+    /// A cut so far off that the floor itself must be too high, and what then becomes of it.
+    pub(super) const VERY_FAR: f64 = 3.0;
+    pub(super) const FLOOR_DECAY: f64 = 0.8;
 }
 
 /// A strategy and its state.
@@ -124,7 +127,9 @@ impl Proximity {
             }
             (Strategy::Auto, true) => interpolation(outcome).clamp(1.0, auto::FACTORS.1),
             (Strategy::Auto, false) => {
-                if promises_little(auto::FLOOR_LITTLE) {
+                if outcome.error > auto::VERY_FAR * outcome.promised {
+                    self.floor *= auto::FLOOR_DECAY;
+                } else if promises_little(auto::FLOOR_LITTLE) {
                     self.floor *= auto::FLOOR_GROWTH;
                 }
                 // A new cut that is far off at the centre came from too far away.

@@ -326,3 +326,173 @@ fn true_gap(bundle: &Bundle, proposal: &Proposal) -> f64 {
     let least = (0..bundle.places()).filter(|&place| bundle.is_live(place)).map(cost).fold(f64::INFINITY, f64::min);
     mean - least
 }
+
+#[cfg(test)]
+mod tests {
+    use clarabel::algebra::CscMatrix;
+    use clarabel::solver::{DefaultSettings, DefaultSolver, IPSolver, NonnegativeConeT, SupportedConeT, ZeroConeT};
+
+    use super::*;
+    use crate::master::Strategy;
+    use crate::problems::Stream;
+
+    struct Case {
+        centre: Vec<f64>,
+        cuts: Vec<(Vec<f64>, f64)>,
+        eta: f64,
+        domain: Domain,
+    }
+
+    impl Case {
+        fn random(stream: &mut Stream, kind: usize) -> Self {
+            let dim = 1 + stream.below(12);
+            let count = 1 + stream.below(25);
+            let domain = if kind.is_multiple_of(2) { Domain::Free } else { Domain::Nonnegative };
+            let mut cuts: Vec<(Vec<f64>, f64)> =
+                (0..count).map(|_| ((0..dim).map(|_| stream.normal()).collect(), stream.normal().abs())).collect();
+            for index in 1..count {
+                match kind / 2 % 5 {
+                    // Duplicates, near-parallel ones, zeros, and ones of other sizes.
+                    1 if stream.below(3) == 0 => cuts[index].0 = cuts[stream.below(index)].0.clone(),
+                    2 if stream.below(2) == 0 => {
+                        let near = cuts[stream.below(index)].0.iter().map(|entry| entry * (1.0 + 1e-6)).collect();
+                        cuts[index].0 = near;
+                    }
+                    3 if stream.below(4) == 0 => cuts[index].0.fill(0.0),
+                    4 => {
+                        let size = 10_f64.powi(stream.below(7) as i32 - 3);
+                        cuts[index].0.iter_mut().for_each(|entry| *entry *= size);
+                    }
+                    _ => {}
+                }
+            }
+            let centre = (0..dim)
+                .map(|_| if domain == Domain::Free { stream.normal() } else { stream.normal().max(0.0) })
+                .collect();
+            Self { centre, cuts, eta: 10_f64.powi(stream.below(7) as i32 - 3), domain }
+        }
+
+        /// `min_d v + |d|^2 / (2 eta)` over `v >= g_i'd - alpha_i`, `c + d` in the domain, by an interior-point method.
+        fn reference(&self) -> f64 {
+            let dim = self.centre.len();
+            // Variables d / sqrt(eta) and v, so that the quadratic term is the identity.
+            let root = self.eta.sqrt();
+            let quadratic: Vec<Vec<f64>> =
+                (0..=dim).map(|i| (0..=dim).map(|j| if i == j && i < dim { 1.0 } else { 0.0 }).collect()).collect();
+            let mut rows: Vec<Vec<f64>> = vec![];
+            let mut right = vec![];
+            for (subgradient, error) in &self.cuts {
+                let mut row: Vec<f64> = subgradient.iter().map(|entry| entry * root).collect();
+                row.push(-1.0);
+                rows.push(row);
+                right.push(*error);
+            }
+            if self.domain == Domain::Nonnegative {
+                for index in 0..dim {
+                    let mut row = vec![0.0; dim + 1];
+                    row[index] = -root;
+                    rows.push(row);
+                    right.push(self.centre[index]);
+                }
+            }
+            let cones: [SupportedConeT<f64>; 2] = [ZeroConeT(0), NonnegativeConeT(rows.len())];
+            let mut linear = vec![0.0; dim + 1];
+            linear[dim] = 1.0;
+            let settings = DefaultSettings {
+                verbose: false,
+                tol_gap_abs: 1e-12,
+                tol_gap_rel: 1e-12,
+                tol_feas: 1e-12,
+                ..DefaultSettings::default()
+            };
+            let mut solver = DefaultSolver::new(
+                &CscMatrix::from(&quadratic),
+                &linear,
+                &CscMatrix::from(&rows),
+                &right,
+                &cones,
+                settings,
+            )
+            .unwrap();
+            solver.solve();
+            solver.solution.obj_val
+        }
+
+        /// Value of the master's primal at the proposal's step.
+        fn value(&self, proposal: &Proposal) -> f64 {
+            let dim = self.centre.len();
+            let step: Vec<f64> = proposal.direction.numbers(dim).iter().map(|w| -proposal.eta * w).collect();
+            let slope = |subgradient: &[f64]| -> f64 { subgradient.iter().zip(&step).map(|(g, d)| g * d).sum() };
+            let model = self.cuts.iter().map(|(g, error)| slope(g) - error).fold(f64::NEG_INFINITY, f64::max);
+            model + step.iter().map(|d| d * d).sum::<f64>() / (2.0 * self.eta)
+        }
+    }
+
+    fn check(case: &Case, bundle: &Bundle, proposer: &mut QuadraticProposer, name: &str) -> bool {
+        let mut proposal = Proposal::new(case.centre.len());
+        proposer.proximity = Proximity::new(Strategy::Constant, case.eta);
+        proposer.propose(bundle, &mut proposal);
+        let total: f64 = proposal.weights.iter().map(|(_, weight)| weight).sum();
+        assert!(
+            (total - 1.0).abs() < 1e-12 && proposal.weights.iter().all(|(_, weight)| *weight > 0.0),
+            "{name}: {total} {:?}",
+            proposal.weights
+        );
+        for (x, w) in case.centre.iter().zip(proposal.direction.numbers(case.centre.len())) {
+            assert!(case.domain == Domain::Free || x - case.eta * w >= -1e-12 * x.abs().max(case.eta), "{name}");
+        }
+        // The gap that comes with the answer is the true one: primal value less dual value.
+        let primal = case.value(&proposal);
+        let dual = -(0.5 * case.eta * proposal.norm_squared + proposal.sigma);
+        let size = case
+            .cuts
+            .iter()
+            .map(|(g, error)| error + case.eta * g.iter().map(|x| x * x).sum::<f64>())
+            .fold(1e-3, f64::max);
+        assert!(primal - dual <= proposal.master_gap + 1e-12 * size, "{name}: {primal} {dual} {}", proposal.master_gap);
+        // Clarabel is good to about 1e-8 on these.
+        let reference = case.reference();
+        assert!(primal <= reference + 1e-7 * size, "{name}: {primal} is worse than {reference}");
+        assert!(dual <= reference + 1e-7 * size, "{name}: the dual value {dual} exceeds {reference}");
+        primal - dual <= 1e-9 * size
+    }
+
+    #[test]
+    fn masters_agree_with_an_interior_point_method() {
+        let mut stream = Stream::new(5, "masters", 0);
+        let mut reached = 0;
+        for index in 0..4000 {
+            let case = Case::random(&mut stream, index);
+            let mut proposer =
+                QuadraticProposer::new(Proximity::new(Strategy::Constant, 1.0), &case.domain, case.centre.len());
+            let bundle = Bundle::of_cuts(&case.centre, &case.cuts);
+            reached += usize::from(check(&case, &bundle, &mut proposer, &format!("case {index}")));
+        }
+        assert_eq!(reached, 4000, "masters solved to 1e-9");
+    }
+
+    /// The same proposer meets jumps of `eta` by 10^3 and a bundle that grows and shrinks.
+    #[test]
+    fn warm_starts_survive_jumps() {
+        let mut stream = Stream::new(6, "masters", 0);
+        for round in 0..150 {
+            let mut case = Case::random(&mut stream, round);
+            let mut proposer =
+                QuadraticProposer::new(Proximity::new(Strategy::Constant, 1.0), &case.domain, case.centre.len());
+            let mut bundle = Bundle::of_cuts(&case.centre, &case.cuts);
+            for step in 0..12 {
+                case.eta = if step % 2 == 0 { 1e-1 } else { 1e2 };
+                check(&case, &bundle, &mut proposer, &format!("round {round}, step {step}"));
+                let dim = case.centre.len();
+                let cut: (Vec<f64>, f64) = ((0..dim).map(|_| stream.normal()).collect(), stream.normal().abs());
+                bundle.insert_cut(&cut);
+                case.cuts.push(cut);
+                if step % 4 == 3 {
+                    let gone = case.cuts.remove(stream.below(case.cuts.len()));
+                    bundle.forget_cut(&gone.0);
+                    case.cuts.retain(|(subgradient, _)| *subgradient != gone.0);
+                }
+            }
+        }
+    }
+}

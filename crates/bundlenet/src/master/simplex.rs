@@ -7,7 +7,7 @@
 use crate::vectors::{add_scaled, solve_lower, solve_upper};
 
 /// Pivots below this share of the diagonal count as dependent: beyond it a solve would lose most digits.
-const DEPENDENT: f64 = 1e-13;
+const DEPENDENT: f64 = 1e-15;
 
 /// Share of the terms of a sum that is round-off.
 const ROUND_OFF: f64 = 1e-14;
@@ -114,8 +114,7 @@ impl SimplexMaster {
                     self.theta.push(weight);
                 }
             }
-            let total: f64 = self.theta.iter().sum();
-            self.theta.iter_mut().for_each(|weight| *weight /= total);
+            self.normalize();
         } else {
             let value = |place: usize| 0.5 * matrix.row(place)[place] + linear[place];
             let live = (0..linear.len()).filter(|&place| linear[place].is_finite());
@@ -206,8 +205,10 @@ impl SimplexMaster {
         self.column.resize(self.support.len(), 1.0);
         self.forward();
         self.ones.clone_from(&self.column);
+        // A common term in `a` changes nothing but the round-off.
+        let common = self.support.iter().map(|&place| linear[place]).fold(f64::INFINITY, f64::min);
         self.column.clear();
-        self.column.extend(self.support.iter().map(|&place| linear[place]));
+        self.column.extend(self.support.iter().map(|&place| linear[place] - common));
         self.forward();
         let product: f64 = self.ones.iter().zip(&self.column).map(|(x, y)| x * y).sum();
         let square: f64 = self.ones.iter().map(|x| x * x).sum();
@@ -237,19 +238,25 @@ impl SimplexMaster {
                     *weight = (*weight + step * (to - *weight)).max(0.0);
                 }
                 self.remove(position);
-                let total: f64 = self.theta.iter().sum();
-                if total > 0.0 {
-                    self.theta.iter_mut().for_each(|weight| *weight /= total);
-                } else {
-                    let share = 1.0 / self.theta.len() as f64;
-                    self.theta.fill(share);
-                }
+                self.normalize();
                 false
             }
             _ => {
                 self.theta.clone_from(&self.target);
+                self.normalize();
                 true
             }
+        }
+    }
+
+    /// Makes the weights add up to 1 again.
+    fn normalize(&mut self) {
+        let total: f64 = self.theta.iter().sum();
+        if total > 0.0 {
+            self.theta.iter_mut().for_each(|weight| *weight /= total);
+        } else {
+            let share = 1.0 / self.theta.len() as f64;
+            self.theta.fill(share);
         }
     }
 
@@ -322,8 +329,7 @@ impl SimplexMaster {
         if self.append(matrix, place) {
             self.theta.push(step);
         }
-        let total: f64 = self.theta.iter().sum();
-        self.theta.iter_mut().for_each(|weight| *weight /= total);
+        self.normalize();
     }
 
     /// Exchanges weight between pairs of cuts: slow and sure, for when rounding defeats the active set.

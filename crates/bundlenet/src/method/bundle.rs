@@ -11,6 +11,9 @@ use crate::master::{ETA_STAR, Outcome, Proposal, Proposer};
 /// Share of the promised decrease that makes a step serious, `m`.
 const SERIOUS_SHARE: f64 = 0.01;
 
+/// Null steps in a row that bring no new cut after which nothing will change any more.
+const MOST_REPEATS: usize = 10;
+
 /// Which cuts are forgotten.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Pruning {
@@ -32,6 +35,8 @@ pub(crate) struct BundleMethod<P> {
     is_free: bool,
     /// Whether the proposal is one for the bundle as it is.
     is_fresh: bool,
+    /// Null steps in a row that brought no new cut.
+    repeats: usize,
     master_seconds: f64,
 }
 
@@ -58,6 +63,7 @@ impl<P: Proposer> BundleMethod<P> {
             slopes: vec![],
             is_free: function.is_free(),
             is_fresh: false,
+            repeats: 0,
             master_seconds: 0.0,
         }
     }
@@ -104,7 +110,7 @@ impl<P: Proposer> Method for BundleMethod<P> {
             return Ok(Progress::Optimal);
         }
         self.write_trial(function);
-        if self.trial == self.bundle.centre() {
+        if self.trial == self.bundle.centre() || self.repeats > MOST_REPEATS {
             return Ok(Progress::Stalled);
         }
         let value = function.evaluate(&self.trial, &mut self.subgradient)?;
@@ -114,6 +120,7 @@ impl<P: Proposer> Method for BundleMethod<P> {
         let direction = self.proposal.direction.numbers(self.trial.len());
         let slope: f64 = self.subgradient.iter().zip(direction).map(|(g, w)| g * w).sum();
         let error = centre_value - value - self.proposal.eta * slope;
+        let taken = self.bundle.taken();
         self.bundle.make_room(self.pruning.cap, &self.proposal.weights);
         let newest = if is_serious {
             self.write_slopes();
@@ -121,6 +128,8 @@ impl<P: Proposer> Method for BundleMethod<P> {
         } else {
             self.bundle.append(&self.trial, value, &self.subgradient)
         };
+        let is_repeated = !is_serious && self.bundle.taken() == taken;
+        self.repeats = if is_repeated { self.repeats + 1 } else { 0 };
         self.bundle.age(&self.proposal.weights, newest, self.pruning.lifetime);
         let Proposal { eta, norm_squared, sigma, .. } = self.proposal;
         self.proposer.learn(&Outcome {
