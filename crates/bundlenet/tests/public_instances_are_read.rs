@@ -3,11 +3,8 @@
 mod public;
 mod reference;
 
-use std::io::{BufRead, BufReader};
-
 use bundlenet::{Format, Minimized, Problem, Source};
 use reference::{PlainAssignmentDual, PlainNetworkDesignDual};
-use serde_json::{Map, Value};
 
 /// A point that is neither 0 nor regular.
 fn point(dim: usize) -> Vec<f64> {
@@ -58,26 +55,6 @@ fn text_formats() {
     }
 }
 
-/// The compact data sets, as the published files that `expand.py` makes of them.
-fn published(data: &std::path::Path, name: &str, mut visit: impl FnMut(&str, &Value)) {
-    let folder = data.join("paper-datasets");
-    let graphs: Map<String, Value> = std::fs::read_to_string(folder.join(format!("{name}.graphs.json")))
-        .map_or_else(|_| Map::new(), |text| serde_json::from_str(&text).unwrap());
-    let file = std::fs::File::open(folder.join(format!("{name}.jsonl.gz"))).unwrap();
-    for line in BufReader::new(flate2::read::GzDecoder::new(file)).lines() {
-        let row: Value = serde_json::from_str(&line.unwrap()).unwrap();
-        if graphs.is_empty() {
-            visit(row["name"].as_str().unwrap(), &row);
-            continue;
-        }
-        for one in row["instances"].as_array().unwrap() {
-            let mut instance = graphs[one["graph"].as_str().unwrap()].as_object().unwrap().clone();
-            instance.extend(["o", "d", "q", "r"].map(|key| (key.to_string(), row[key].clone())));
-            visit(one["name"].as_str().unwrap(), &Value::Object(instance));
-        }
-    }
-}
-
 #[test]
 fn published_data_sets() {
     let Some(data) = public::data() else { return };
@@ -91,8 +68,7 @@ fn published_data_sets() {
     ] {
         let mut count = 0;
         // All of them parse; the dual and the round trip are tried on some.
-        published(&data, name, |instance, fields| {
-            let text = serde_json::json!({"instance": fields, "labels": {"Ld": 1.5}, "features": [[]]}).to_string();
+        public::published(&data, name, |instance, text, _| {
             let problem = Source::parse(instance, text.into_bytes(), None).unwrap().choose(None).unwrap();
             assert_eq!(matches!(problem, Problem::NetworkDesign(_)), is_network);
             if count % 50 == 0 {

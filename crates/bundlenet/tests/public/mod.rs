@@ -2,7 +2,10 @@
 
 #![allow(dead_code, unreachable_pub, reason = "every test uses a part of it")]
 
+use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
+
+use serde_json::{Map, Value};
 
 /// Their folder: `BUNDLENET_DATA`, or `shared/data` beside the repository. Says so and gives nothing where there is
 /// none, so that a test can be skipped; a folder named by the variable has to be there.
@@ -25,4 +28,34 @@ pub fn files(folder: &Path) -> Vec<PathBuf> {
     files.sort();
     assert!(!files.is_empty(), "{} is empty", folder.display());
     files
+}
+
+/// Visits a data set as published: name, JSON text and label `Ld` of every instance.
+pub fn published(data: &Path, name: &str, mut visit: impl FnMut(&str, String, f64)) {
+    let folder = data.join("paper-datasets");
+    let graphs: Map<String, Value> = std::fs::read_to_string(folder.join(format!("{name}.graphs.json")))
+        .map_or_else(|_| Map::new(), |text| serde_json::from_str(&text).unwrap());
+    let file = std::fs::File::open(folder.join(format!("{name}.jsonl.gz"))).unwrap();
+    let text = |instance: &Value, label: f64| {
+        serde_json::json!({"instance": instance, "labels": {"Ld": label}, "features": [[]]}).to_string()
+    };
+    for line in BufReader::new(flate2::read::GzDecoder::new(file)).lines() {
+        let row: Value = serde_json::from_str(&line.unwrap()).unwrap();
+        if graphs.is_empty() {
+            let label = row["Ld"].as_f64().unwrap();
+            visit(row["name"].as_str().unwrap(), text(&row, label), label);
+            continue;
+        }
+        for one in row["instances"].as_array().unwrap() {
+            let mut instance = graphs[one["graph"].as_str().unwrap()].as_object().unwrap().clone();
+            instance.extend(["o", "d", "q", "r"].map(|key| (key.to_string(), row[key].clone())));
+            let label = one["Ld"].as_f64().unwrap();
+            visit(one["name"].as_str().unwrap(), text(&Value::Object(instance), label), label);
+        }
+    }
+}
+
+/// Whether an instance is in the test split: its index, at the end of its name, is 4 modulo 5.
+pub fn is_test(name: &str) -> bool {
+    name.rsplit('-').next().and_then(|index| index.parse::<usize>().ok()).is_some_and(|index| index % 5 == 4)
 }

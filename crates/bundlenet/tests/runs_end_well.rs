@@ -1,0 +1,322 @@
+//! Every way a run can end: the right status, the best point, a whole trace.
+
+use std::ops::ControlFlow;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use bundlenet::{
+    Academic, Domain, Family, FnOracle, Generator, InvalidSetting, Limits, MethodName, Oracle, ProximitySettings,
+    Record, Sense, Settings, Silent, Solution, Status, Strategy, Tolerances, ValidSettings, solve,
+};
+
+fn settings(limits: Limits) -> ValidSettings {
+    Settings { limits, ..Settings::default() }.check().unwrap()
+}
+
+fn steps(count: usize) -> ValidSettings {
+    settings(Limits { steps: Some(count), ..Limits::default() })
+}
+
+fn run(oracle: &mut dyn Oracle, settings: &ValidSettings) -> Solution {
+    let solution = solve(oracle, None, settings, &mut Silent, None).unwrap();
+    assert_whole(oracle, &solution);
+    solution
+}
+
+/// The trace has a row for each step, its best values only improve, and the point attains the value.
+fn assert_whole(oracle: &mut dyn Oracle, solution: &Solution) {
+    let sign = oracle.sense().sign();
+    assert_eq!(solution.trace.len(), solution.steps + 1);
+    assert!(solution.trace.iter().enumerate().all(|(at, row)| row.step == at));
+    assert!(solution.trace.windows(2).all(|rows| sign * rows[1].best <= sign * rows[0].best));
+    assert!(solution.trace.windows(2).all(|rows| rows[1].seconds >= rows[0].seconds));
+    let last = solution.trace.last().unwrap();
+    assert_eq!(last.best, solution.value);
+    assert!(oracle.domain().violation(&solution.point).is_none());
+}
+
+fn attained(oracle: &mut dyn Oracle, solution: &Solution) {
+    let value = oracle.evaluate(&solution.point, &mut vec![0.0; solution.point.len()]).unwrap();
+    assert!((value - solution.value).abs() <= 1e-12 * value.abs().max(1.0), "{value} {}", solution.value);
+}
+
+/// `|x - 3| + 2 |y + 1|`.
+fn distance() -> impl Oracle {
+    FnOracle::new(2, |point: &[f64], subgradient: &mut [f64]| {
+        let (x, y) = (point[0] - 3.0, point[1] + 1.0);
+        subgradient.copy_from_slice(&[x.signum(), 2.0 * y.signum()]);
+        Ok(x.abs() + 2.0 * y.abs())
+    })
+}
+
+#[test]
+fn optimal() {
+    let mut oracle = distance();
+    let solution = run(&mut oracle, &steps(200));
+    assert_eq!(solution.status, Status::Optimal);
+    assert!(solution.value < 1e-6 && solution.steps < 200, "{}", solution.value);
+    assert!(solution.estimate.unwrap() <= 1e-7);
+    attained(&mut oracle, &solution);
+}
+
+#[test]
+fn a_start_with_zero_subgradient_is_optimal_at_once() {
+    let mut oracle = FnOracle::new(1, |point: &[f64], subgradient: &mut [f64]| {
+        subgradient[0] = 2.0 * point[0];
+        Ok(point[0] * point[0] + 5.0)
+    });
+    for method in [MethodName::Bundle, MethodName::Descent, MethodName::Adam] {
+        let settings = Settings { method, ..Settings::default() }.check().unwrap();
+        let solution = run(&mut oracle, &settings);
+        assert_eq!((solution.status, solution.steps, solution.oracle_calls), (Status::Optimal, 0, 1));
+        assert_eq!((solution.value, solution.estimate), (5.0, Some(0.0)));
+    }
+}
+
+#[test]
+fn step_limit_and_oracle_call_limit() {
+    let problem = Generator::new(Family::McSml40, 1).instance(0).unwrap().problem;
+    for method in [MethodName::Bundle, MethodName::Descent, MethodName::Adam] {
+        let limits = Limits { steps: Some(7), ..Limits::default() };
+        let settings = Settings { method, limits, ..Settings::default() }.check().unwrap();
+        let mut dual = problem.dual();
+        let solution = run(&mut *dual, &settings);
+        assert_eq!((solution.status, solution.steps, solution.oracle_calls), (Status::StepLimit, 7, 8));
+        attained(&mut *dual, &solution);
+    }
+    let limits = Limits { oracle_calls: Some(5), steps: Some(100), ..Limits::default() };
+    let solution = run(&mut *problem.dual(), &settings(limits));
+    assert_eq!((solution.status, solution.oracle_calls), (Status::OracleCallLimit, 5));
+    let none = run(&mut *problem.dual(), &steps(0));
+    assert_eq!((none.status, none.steps, none.value), (Status::StepLimit, 0, 0.0));
+}
+
+#[test]
+fn time_limit_is_kept_within_one_oracle_call() {
+    let mut oracle = FnOracle::new(1, |point: &[f64], subgradient: &mut [f64]| {
+        std::thread::sleep(Duration::from_millis(30));
+        subgradient[0] = if point[0] > 1e6 { 1.0 } else { -1.0 };
+        Ok((point[0] - 1e6).abs())
+    });
+    let begin = Instant::now();
+    let solution = run(&mut oracle, &settings(Limits { seconds: Some(0.1), ..Limits::default() }));
+    assert_eq!(solution.status, Status::TimeLimit);
+    assert!(solution.steps >= 1 && solution.oracle_seconds > 0.0);
+    assert!(begin.elapsed() < Duration::from_secs(5));
+    // Blocked past the limit in a single call: what it gave is kept.
+    let solution = run(&mut oracle, &settings(Limits { seconds: Some(0.001), ..Limits::default() }));
+    assert_eq!((solution.status, solution.steps), (Status::TimeLimit, 0));
+}
+
+#[test]
+fn bound_reached() {
+    let problem = Generator::new(Family::McSml40, 1).instance(0).unwrap().problem;
+    let limits = Limits { target: Some(200_000.0), steps: Some(500), ..Limits::default() };
+    let solution = run(&mut *problem.dual(), &settings(limits.clone()));
+    assert_eq!(solution.status, Status::BoundReached);
+    assert!(solution.value >= 200_000.0 && solution.steps < 100);
+    let before = &solution.trace[solution.steps - 1];
+    assert!(before.best < 200_000.0);
+    // For a dual that is minimised the target lies below.
+    let problem = Generator::new(Family::Ga10x100, 1).instance(0).unwrap().problem;
+    let start = run(&mut *problem.dual(), &steps(0)).value;
+    let limits = Limits { target: Some(start - 100.0), ..limits };
+    let solution = run(&mut *problem.dual(), &settings(limits));
+    assert!(solution.status == Status::BoundReached && solution.value <= start - 100.0);
+}
+
+#[test]
+fn an_oracle_that_fails_later_keeps_the_best_point() {
+    for failure in ["nan", "infinite", "error", "forgotten"] {
+        for method in [MethodName::Bundle, MethodName::Descent, MethodName::Adam] {
+            let mut calls = 0;
+            let mut inner = distance();
+            let mut oracle = FnOracle::new(2, |point: &[f64], subgradient: &mut [f64]| {
+                calls += 1;
+                let value = inner.evaluate(point, subgradient)?;
+                match (calls, failure) {
+                    (17, "nan") => Ok(f64::NAN),
+                    (17, "infinite") => Ok(f64::INFINITY),
+                    (17, "error") => Err("the subproblem is infeasible".into()),
+                    (17, "forgotten") => {
+                        subgradient[1] = f64::NAN;
+                        Ok(value)
+                    }
+                    _ => Ok(value),
+                }
+            });
+            let proximity = ProximitySettings { strategy: Strategy::Constant, eta0: Some(0.05) };
+            let settings = Settings { method, proximity, ..Settings::default() }.check().unwrap();
+            let solution = solve(&mut oracle, None, &settings, &mut Silent, None).unwrap();
+            assert_eq!(solution.status, Status::OracleFailed, "{failure}");
+            assert_eq!((solution.oracle_calls, solution.steps, solution.trace.len()), (17, 15, 16));
+            let message = solution.failure.clone().unwrap();
+            assert!(message.contains("evaluation 17"), "{message}");
+            assert!(solution.value < 5.0 && solution.value == solution.trace[15].best);
+        }
+    }
+    // At the very start there is nothing to keep.
+    let mut oracle = FnOracle::new(1, |_: &[f64], _: &mut [f64]| Err("no licence".into()));
+    let error = solve(&mut oracle, None, &steps(3), &mut Silent, None).unwrap_err();
+    assert!(error.to_string().contains("evaluation 1") && error.to_string().contains("no licence"), "{error}");
+}
+
+#[test]
+fn interrupts_keep_the_best_point() {
+    let problem = Generator::new(Family::McBig40, 1).instance(0).unwrap().problem;
+    let mut dual = problem.dual();
+    let mut stop_at_nine =
+        |record: &Record| if record.step == 9 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) };
+    let solution = solve(&mut *dual, None, &steps(100), &mut stop_at_nine, None).unwrap();
+    assert_eq!((solution.status, solution.steps), (Status::Interrupted, 9));
+    assert_whole(&mut *dual, &solution);
+    attained(&mut *dual, &solution);
+    let flag = AtomicBool::new(false);
+    let mut raise = |record: &Record| {
+        flag.store(record.step == 4, Ordering::Relaxed);
+        ControlFlow::Continue(())
+    };
+    let solution = solve(&mut *problem.dual(), None, &steps(100), &mut raise, Some(&flag)).unwrap();
+    assert_eq!((solution.status, solution.steps), (Status::Interrupted, 4));
+}
+
+#[test]
+fn an_unbounded_function_does_not_hang_or_panic() {
+    let mut oracle = FnOracle::new(2, |point: &[f64], subgradient: &mut [f64]| {
+        subgradient.copy_from_slice(&[-1.0, 0.5]);
+        Ok(0.5 * point[1] - point[0])
+    });
+    let solution = run(&mut oracle, &steps(300));
+    assert_eq!(solution.status, Status::StepLimit);
+    assert!(solution.value < -1e5);
+}
+
+#[test]
+fn bounds_on_variables_are_kept_by_every_method() {
+    // The free minimum is at (-2, 3); with x >= 0 it is at (0, 3).
+    let quadratic = |point: &[f64], subgradient: &mut [f64]| {
+        let (x, y) = (point[0] + 2.0, point[1] - 3.0);
+        subgradient.copy_from_slice(&[2.0 * x, y.signum()]);
+        Ok(x * x + y.abs())
+    };
+    for (method, tolerance) in [(MethodName::Bundle, 1e-6), (MethodName::Descent, 0.1), (MethodName::Adam, 0.1)] {
+        let domain = Domain::PerCoordinate(vec![bundlenet::Bound::Nonnegative, bundlenet::Bound::Free]);
+        let mut oracle = FnOracle::new(2, quadratic).with_domain(domain);
+        let limits = Limits { steps: Some(400), ..Limits::default() };
+        let settings = Settings { method, limits, ..Settings::default() }.check().unwrap();
+        let solution = solve(&mut oracle, Some(&[5.0, -1.0]), &settings, &mut Silent, None).unwrap();
+        assert!((solution.value - 4.0).abs() < tolerance, "{method:?} {}", solution.value);
+        assert!(solution.point[0] >= 0.0);
+    }
+}
+
+#[test]
+fn scaling_and_shifting_the_function_changes_nothing() {
+    let problem = Generator::new(Family::McSml40, 2).instance(0).unwrap().problem;
+    let mut plain = problem.dual();
+    let dim = plain.dim();
+    let reference = run(&mut *plain, &steps(40));
+    let mut inner = problem.dual();
+    // A power of two, so that not a bit changes.
+    let mut scaled = FnOracle::new(dim, |point: &[f64], subgradient: &mut [f64]| {
+        let value = inner.evaluate(point, subgradient)?;
+        subgradient.iter_mut().for_each(|entry| *entry *= 1024.0);
+        Ok(1024.0 * value)
+    })
+    .with_sense(Sense::Maximize);
+    let solution = run(&mut scaled, &steps(40));
+    assert_eq!(solution.point, reference.point);
+    assert_eq!(solution.value, 1024.0 * reference.value);
+}
+
+#[test]
+fn certificates_are_honest_and_tight_on_assignments() {
+    for index in 0..10 {
+        let problem = Generator::new(Family::Ga10x100, 21).instance(index).unwrap().problem;
+        let exact = Settings { tolerances: Tolerances { gap: 1e-11 }, ..Settings::default() }.check().unwrap();
+        let optimum = run(&mut *problem.dual(), &exact);
+        assert!(optimum.certificate.unwrap() <= 1e-9, "{:?}", optimum.certificate);
+        for count in [0, 1, 5, 10, 20, 40] {
+            let solution = run(&mut *problem.dual(), &steps(count));
+            let gap = (solution.value - optimum.value) / solution.value.abs();
+            assert!(solution.certificate.unwrap() >= gap - 1e-12, "{} {gap}", solution.certificate.unwrap());
+        }
+    }
+}
+
+#[test]
+fn network_design_proves_nothing_yet_and_says_so() {
+    let problem = Generator::new(Family::McSml40, 2).instance(0).unwrap().problem;
+    assert_eq!(run(&mut *problem.dual(), &steps(20)).certificate, None);
+}
+
+#[test]
+fn a_cap_on_the_cuts_keeps_convergence() {
+    let problem = Generator::new(Family::Ga10x100, 2).instance(0).unwrap().problem;
+    let free = run(&mut *problem.dual(), &steps(3000));
+    for max_cuts in [3, 10, 40] {
+        let pruning = bundlenet::PruningSettings { max_cuts, ..Default::default() };
+        let limits = Limits { steps: Some(3000), ..Limits::default() };
+        let settings = Settings { pruning, limits, ..Settings::default() }.check().unwrap();
+        let mut most = 0;
+        let mut count = |record: &Record| {
+            most = most.max(record.cuts.unwrap_or(0));
+            ControlFlow::Continue(())
+        };
+        let solution = solve(&mut *problem.dual(), None, &settings, &mut count, None).unwrap();
+        assert!(most <= max_cuts, "{most} cuts");
+        let gap = (solution.value - free.value) / free.value;
+        assert!(gap < if max_cuts == 3 { 1e-3 } else { 1e-5 }, "{max_cuts} cuts: {gap}");
+    }
+}
+
+#[test]
+fn steps_are_the_same_on_any_number_of_threads() {
+    let problem = Generator::new(Family::Ga20x400, 3).instance(0).unwrap().problem;
+    let on = |threads: usize| {
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+        pool.install(|| run(&mut *problem.dual(), &steps(60)))
+    };
+    let (one, three) = (on(1), on(3));
+    assert_eq!(one.point, three.point);
+    assert!(one.trace.iter().zip(&three.trace).all(|(a, b)| (a.value, a.best) == (b.value, b.best)));
+}
+
+#[test]
+fn unusable_settings_are_named() {
+    let name = |settings: Settings| -> &'static str {
+        let InvalidSetting { name, .. } = settings.check().unwrap_err();
+        name
+    };
+    let default = Settings::default;
+    let limits = |limits: Limits| Settings { limits, ..default() };
+    assert_eq!(name(limits(Limits { seconds: Some(0.0), ..Limits::default() })), "limits.seconds");
+    assert_eq!(name(limits(Limits { seconds: Some(f64::NAN), ..Limits::default() })), "limits.seconds");
+    assert_eq!(name(limits(Limits { oracle_calls: Some(0), ..Limits::default() })), "limits.oracle_calls");
+    assert_eq!(name(limits(Limits { target: Some(f64::NAN), ..Limits::default() })), "limits.target");
+    assert_eq!(name(Settings { tolerances: Tolerances { gap: -1.0 }, ..default() }), "tolerances.gap");
+    let proximity = ProximitySettings { eta0: Some(-1.0), ..Default::default() };
+    assert_eq!(name(Settings { proximity, ..default() }), "proximity.eta0");
+    let pruning = bundlenet::PruningSettings { max_cuts: 2, ..Default::default() };
+    assert_eq!(name(Settings { pruning, ..default() }), "pruning.max_cuts");
+}
+
+/// Evaluations to 1e-6 (MXHILB: 1e-4), the one at the start included. ConicBundle needs 46, 29, 13 and 53.
+#[test]
+fn academic_functions_take_few_evaluations() {
+    for (mut function, most, gap) in [
+        (Academic::Maxquad, 46, 1e-6),
+        (Academic::Shor, 29, 1e-6),
+        (Academic::Cb2, 13, 1e-6),
+        (Academic::Goffin, 53, 1e-6),
+        (Academic::Mxhilb, 100, 1e-4),
+    ] {
+        let start = function.start();
+        let settings = Settings::default().check().unwrap();
+        let solution = solve(&mut function, Some(&start), &settings, &mut Silent, None).unwrap();
+        let reached = solution.trace.iter().find(|row| function.relative_gap(row.best) <= gap).map(|row| row.step + 1);
+        assert!(reached.is_some_and(|reached| reached <= most), "{function}: {reached:?}");
+        assert_eq!(solution.status, Status::Optimal, "{function}");
+        assert!(function.relative_gap(solution.value) <= 1e-7, "{function}: {}", solution.value);
+    }
+}
