@@ -126,12 +126,22 @@ impl Solve {
         }
         let interrupt = interrupt_flag();
         let mut reports = vec![];
+        let mut first_failure = None;
         let bar = progress(self.files.len());
         for file in &self.files {
             if interrupt.load(Ordering::Relaxed) {
                 break;
             }
-            let (report, solution) = self.solve_one(file, &settings, interrupt)?;
+            let (report, solution) = match self.solve_one(file, &settings, interrupt) {
+                Ok(solved) => solved,
+                // One bad file of many must not cost the others.
+                Err(failure) if self.files.len() > 1 => {
+                    first_failure.get_or_insert(failure);
+                    bar.inc(1);
+                    continue;
+                }
+                Err(failure) => return Err(failure),
+            };
             if let Some(path) = &self.save_multipliers {
                 save_multipliers(path, &solution.point)?;
             }
@@ -155,7 +165,7 @@ impl Solve {
                 reports => output::json(&reports)?,
             }
         }
-        failure.map_or(Ok(()), Err)
+        first_failure.or(failure).map_or(Ok(()), Err)
     }
 
     fn settings(&self) -> Result<ValidSettings, Failure> {

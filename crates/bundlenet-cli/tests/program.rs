@@ -233,3 +233,156 @@ fn a_reader_that_stops_early_is_no_failure() {
     let output = child.wait_with_output().unwrap();
     assert!(output.status.success() && output.stderr.is_empty(), "{}", String::from_utf8_lossy(&output.stderr));
 }
+
+/// A generated instance, written to a folder.
+fn generated(folder: &Folder, family: &str, count: usize) -> Vec<PathBuf> {
+    let out = folder.path(family);
+    let output = run(&[&"generate", &family, &format!("--count={count}"), &"--seed=5", &"--out", &out]);
+    assert!(output.status.success());
+    let manifest: Value = serde_json::from_slice(&std::fs::read(out.join("manifest.json")).unwrap()).unwrap();
+    let entries = manifest["instances"].as_array().unwrap();
+    entries.iter().map(|entry| out.join(entry["file"].as_str().unwrap())).collect()
+}
+
+#[test]
+fn solve_reports_a_run() {
+    let folder = Folder::new();
+    let file = &generated(&folder, "mc-sml-40", 1)[0];
+    for method in ["bundle", "descent", "adam"] {
+        let report = json(&[&"solve", file, &"--json", &"--steps=30", &"--method", &method, &"--quiet"]);
+        assert_eq!((&report["status"], &report["steps"]), (&"step-limit".into(), &30.into()));
+        assert_eq!((&report["oracle_calls"], &report["method"]), (&31.into(), &method.into()));
+        let trace = report["trace"].as_array().unwrap();
+        assert_eq!(trace.len(), 31);
+        assert_eq!((&trace[0]["step"], trace[0]["value"].as_f64()), (&0.into(), Some(0.0)));
+        assert_eq!(trace[30]["best"], report["value"]);
+        assert!(report["certificate"].is_null() && report["seconds"].as_f64().unwrap() > 0.0);
+        assert_eq!(report["estimate"].is_number(), method == "bundle");
+    }
+    for strategy in ["auto", "constant", "soft", "hard", "balancing"] {
+        let report = json(&[
+            &"solve",
+            file,
+            &"--json",
+            &"--steps=5",
+            &"--strategy",
+            &strategy,
+            &"--eta0=50",
+            &"--quiet",
+            &"--threads=1",
+            &"--cuts=aggregated",
+        ]);
+        assert!(report["value"].as_f64().unwrap() > 0.0);
+    }
+    let report = json(&[&"solve", file, &"--json", &"--target=100000", &"--quiet"]);
+    assert_eq!(report["status"], "bound-reached");
+    let report = json(&[&"solve", file, &"--json", &"--time-limit=1e-9", &"--quiet"]);
+    assert_eq!((&report["status"], &report["steps"]), (&"time-limit".into(), &0.into()));
+}
+
+#[test]
+fn solve_proves_assignments_and_its_multipliers_attain_the_value() {
+    let folder = Folder::new();
+    let file = &generated(&folder, "ga-10-100", 1)[0];
+    let multipliers = folder.path("pi.json");
+    let report = json(&[&"solve", file, &"--json", &"--save-multipliers", &multipliers, &"--quiet"]);
+    assert_eq!((&report["status"], &report["sense"]), (&"optimal".into(), &"min".into()));
+    assert!(report["certificate"].as_f64().unwrap() < 1e-6);
+    let evaluated = json(&[&"evaluate", file, &"--multipliers", &multipliers, &"--json"]);
+    let (value, attained) = (report["value"].as_f64().unwrap(), evaluated["value"].as_f64().unwrap());
+    assert!((value - attained).abs() <= 1e-9 * value.abs(), "{value} {attained}");
+}
+
+#[test]
+fn solve_takes_many_files() {
+    let folder = Folder::new();
+    let files = generated(&folder, "ga-10-100", 3);
+    let reports = json(&[&"solve", &files[0], &files[1], &files[2], &"--json", &"--steps=3"]);
+    let names: Vec<&str> = reports.as_array().unwrap().iter().map(|report| report["file"].as_str().unwrap()).collect();
+    assert_eq!(names, files.iter().map(|file| file.to_str().unwrap()).collect::<Vec<_>>());
+    let output = run(&[&"solve", &files[0], &files[1], &"--steps=3"]);
+    assert_eq!(String::from_utf8(output.stdout).unwrap().lines().count(), 2);
+    let (code, message) = failure(&[&"solve", &files[0], &files[1], &"--save-multipliers", &folder.path("pi")]);
+    assert!(code == 2 && message.contains("expected one instance"), "{message}");
+    // One that cannot be read is named, and what was solved before it is not lost.
+    let broken = folder.file("broken.json", "{}");
+    let output = run(&[&"solve", &files[0], &broken, &files[1], &"--steps=3"]);
+    assert_eq!(output.status.code(), Some(2));
+    assert_eq!(String::from_utf8(output.stdout).unwrap().lines().count(), 2);
+    assert!(String::from_utf8(output.stderr).unwrap().contains("broken.json"));
+}
+
+#[test]
+fn wrong_settings_are_code_2() {
+    let folder = Folder::new();
+    let file = folder.file("a.dat", DAT);
+    for option in
+        ["--eta0=0", "--eta0=-1", "--tolerance=-1", "--time-limit=0", "--threads=0", "--cuts=component", "--target=nan"]
+    {
+        let (code, message) = failure(&[&"solve", &file, &option]);
+        assert!(code == 2 && !message.is_empty(), "{option}: {message}");
+    }
+}
+
+#[test]
+fn the_log_goes_to_standard_error_and_the_result_to_standard_output() {
+    let folder = Folder::new();
+    let file = folder.file("a.dat", DAT);
+    let output = run(&[&"solve", &file]);
+    let (out, log) = (String::from_utf8(output.stdout).unwrap(), String::from_utf8(output.stderr).unwrap());
+    assert!(out.starts_with("status   optimal\n"), "{out}");
+    assert!(log.lines().next().unwrap().contains("objective") && log.contains("optimal: value"), "{log}");
+    assert!(run(&[&"solve", &file, &"--quiet"]).stderr.is_empty());
+}
+
+#[cfg(unix)]
+#[test]
+fn an_interrupted_run_prints_its_best_point() {
+    use std::process::Stdio;
+    let folder = Folder::new();
+    let out = folder.path("big");
+    let arguments = ["generate", "mc-sml-40", "--count=1", "--seed=1", "--commodities=1000", "--out"];
+    assert!(Command::new(env!("CARGO_BIN_EXE_bundlenet")).args(arguments).arg(&out).status().unwrap().success());
+    let child = Command::new(env!("CARGO_BIN_EXE_bundlenet"))
+        .args(["solve", "--json", "--quiet", "--tolerance=0", "--steps=100000000"])
+        .arg(out.join("s1-1.json"))
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    std::thread::sleep(std::time::Duration::from_millis(1500));
+    assert!(Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap().success());
+    let output = child.wait_with_output().unwrap();
+    assert!(output.status.success());
+    let report: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(report["status"], "interrupted");
+    assert!(report["value"].as_f64().unwrap() > 0.0 && report["steps"].as_u64().unwrap() > 0);
+}
+
+#[test]
+fn reference_computes_each_optimum_once() {
+    let folder = Folder::new();
+    generated(&folder, "ga-10-100", 3);
+    let golds = folder.path("golds.json");
+    let out = folder.path("ga-10-100");
+    let first = run(&[&"reference", &out, &"--out", &golds]);
+    assert!(first.status.success(), "{}", String::from_utf8_lossy(&first.stderr));
+    let written = std::fs::read_to_string(&golds).unwrap();
+    let optima: Value = serde_json::from_str(&written).unwrap();
+    assert_eq!(optima.as_object().unwrap().len(), 3);
+    for (name, optimum) in optima.as_object().unwrap() {
+        assert!(optimum["certificate"].as_f64().unwrap() <= 1e-9, "{name}: {optimum}");
+        assert_eq!(optimum["status"], "optimal");
+    }
+    // A second run has nothing to do, and what is lost is computed again.
+    let second = run(&[&"reference", &out, &"--out", &golds]);
+    assert!(String::from_utf8(second.stdout).unwrap().contains("computed now    0"));
+    assert_eq!(std::fs::read_to_string(&golds).unwrap(), written);
+    let mut partial = optima.clone();
+    partial.as_object_mut().unwrap().remove("ga-2.json");
+    std::fs::write(&golds, partial.to_string()).unwrap();
+    assert!(run(&[&"reference", &out, &"--out", &golds]).status.success());
+    let again: Value = serde_json::from_slice(&std::fs::read(&golds).unwrap()).unwrap();
+    assert_eq!(again["ga-2.json"]["value"], optima["ga-2.json"]["value"]);
+    let broken = folder.file("broken.json", "[1, 2]");
+    assert_eq!(failure(&[&"reference", &out, &"--out", &broken]).0, 2);
+}

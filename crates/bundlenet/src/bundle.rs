@@ -27,13 +27,12 @@ pub(crate) struct Bundle {
     stamps: Vec<u64>,
     taken: u64,
     live: usize,
-    padded: Padded,
     products: Vec<f64>,
 }
 
 impl Bundle {
     /// A bundle around `centre`, with the cut taken there.
-    pub(crate) fn new(centre: &[f64], value: f64, subgradient: &[f64], capacity: usize) -> Self {
+    pub(crate) fn new(centre: &[f64], value: f64, subgradient: &Padded, capacity: usize) -> Self {
         let dim = centre.len();
         let mut bundle = Self {
             dim,
@@ -48,7 +47,6 @@ impl Bundle {
             stamps: vec![],
             taken: 0,
             live: 0,
-            padded: Padded::zeros(dim),
             products: vec![],
         };
         bundle.reserve(capacity);
@@ -118,10 +116,10 @@ impl Bundle {
 
     /// Moves the centre to a point by `shift` away from it, where the function has the given value, and adds the cut
     /// taken there. `slopes` are the products of all subgradients with the shift, by place.
-    pub(crate) fn move_to(&mut self, point: &[f64], value: f64, subgradient: &[f64], slopes: &[f64]) -> usize {
+    pub(crate) fn move_to(&mut self, point: &[f64], value: f64, subgradient: &Padded, slopes: &[f64]) -> usize {
         let rise = value - self.centre_value;
         for (error, slope) in self.errors.iter_mut().zip(slopes) {
-            // Round-off may make an error slightly negative; convexity does not.
+            // As in `insert`.
             *error = (*error + rise - slope).max(0.0);
         }
         self.centre.copy_from_slice(point);
@@ -129,24 +127,20 @@ impl Bundle {
         self.insert(subgradient, 0.0)
     }
 
-    /// Adds the cut taken at a point, the centre staying where it is.
-    pub(crate) fn append(&mut self, point: &[f64], value: f64, subgradient: &[f64]) -> usize {
-        let slope: f64 = subgradient.iter().zip(self.centre.iter().zip(point)).map(|(g, (c, x))| g * (c - x)).sum();
-        self.insert(subgradient, (self.centre_value - value - slope).max(0.0))
-    }
-
-    /// Adds a cut and returns its place; a cut with the same subgradient is merged with it.
-    fn insert(&mut self, subgradient: &[f64], error: f64) -> usize {
-        self.padded.copy_from(subgradient);
+    /// Adds a cut with its linearisation error at the centre and returns its place; a cut with the same subgradient is
+    /// merged with it.
+    pub(crate) fn insert(&mut self, subgradient: &Padded, error: f64) -> usize {
+        // Round-off may make an error slightly negative; convexity does not.
+        let error = error.max(0.0);
         let mut products = std::mem::take(&mut self.products);
         products.resize(self.errors.len(), 0.0);
-        dots(&self.rows[..self.errors.len() * self.blocks], &self.padded.0, &mut products);
-        let square = crate::vectors::dot(&self.padded.0, &self.padded.0);
+        dots(&self.rows[..self.errors.len() * self.blocks], &subgradient.0, &mut products);
+        let square = crate::vectors::dot(&subgradient.0, &subgradient.0);
         let twin = (0..self.errors.len()).find(|&place| {
             let other = self.gram[place * self.stride + place];
             // The products only tell that two cuts may be equal: they lose half of the digits.
             let may_be_equal = (other + square - 2.0 * products[place]).abs() <= 1e-14 * (other + square);
-            self.is_live(place) && may_be_equal && self.is_twin(place, square)
+            self.is_live(place) && may_be_equal && self.is_twin(place, subgradient, square)
         });
         let place = match twin {
             Some(place) => {
@@ -154,19 +148,19 @@ impl Bundle {
                 self.ages[place] = 0;
                 place
             }
-            None => self.fill_place(error, &products, square),
+            None => self.fill_place(subgradient, error, &products, square),
         };
         self.products = products;
         place
     }
 
     /// Whether the subgradient at a place is the one about to be inserted, up to rounding.
-    fn is_twin(&self, place: usize, square: f64) -> bool {
-        let pairs = crate::simd::flat(self.row(place)).iter().zip(crate::simd::flat(&self.padded.0));
+    fn is_twin(&self, place: usize, subgradient: &Padded, square: f64) -> bool {
+        let pairs = crate::simd::flat(self.row(place)).iter().zip(crate::simd::flat(&subgradient.0));
         pairs.map(|(a, b)| (a - b) * (a - b)).sum::<f64>() <= 1e-28 * square
     }
 
-    fn fill_place(&mut self, error: f64, products: &[f64], square: f64) -> usize {
+    fn fill_place(&mut self, subgradient: &Padded, error: f64, products: &[f64], square: f64) -> usize {
         let place = match self.errors.iter().position(|error| !error.is_finite()) {
             Some(place) => place,
             None => {
@@ -184,7 +178,7 @@ impl Bundle {
         self.taken += 1;
         self.stamps[place] = self.taken;
         self.live += 1;
-        self.rows[place * self.blocks..(place + 1) * self.blocks].copy_from_slice(&self.padded.0);
+        self.rows[place * self.blocks..(place + 1) * self.blocks].copy_from_slice(&subgradient.0);
         for (other, &product) in products.iter().enumerate() {
             self.gram[place * self.stride + other] = product;
             self.gram[other * self.stride + place] = product;
@@ -244,7 +238,7 @@ impl Bundle {
             self.aggregate(weights, &mut aggregate);
             let error = weights.iter().map(|&(place, weight)| weight * self.errors[place]).sum();
             by_weight.iter().take(2).for_each(|&place| self.forget(place));
-            self.insert(aggregate.numbers(self.dim), error);
+            self.insert(&aggregate, error);
             return;
         }
     }
@@ -261,14 +255,14 @@ impl Bundle {
 impl Bundle {
     /// A bundle of given cuts: subgradients and linearisation errors.
     pub(crate) fn of_cuts(centre: &[f64], cuts: &[(Vec<f64>, f64)]) -> Self {
-        let mut bundle = Self::new(centre, 0.0, &cuts[0].0, cuts.len());
+        let mut bundle = Self::new(centre, 0.0, &Padded::of(&cuts[0].0), cuts.len());
         bundle.errors[0] = cuts[0].1;
         cuts[1..].iter().for_each(|cut| bundle.insert_cut(cut));
         bundle
     }
 
     pub(crate) fn insert_cut(&mut self, (subgradient, error): &(Vec<f64>, f64)) {
-        self.insert(subgradient, *error);
+        self.insert(&Padded::of(subgradient), *error);
     }
 
     /// Forgets the cut with a subgradient.

@@ -218,6 +218,9 @@ impl Domain {
 
     /// Moves `point` to the nearest point of the domain.
     pub fn project(&self, point: &mut [f64]) {
+        if *self == Self::Free {
+            return;
+        }
         for (index, entry) in point.iter_mut().enumerate() {
             if *entry < 0.0 && self.is_nonnegative(index) {
                 *entry = 0.0;
@@ -228,6 +231,9 @@ impl Domain {
     /// The first coordinate of `point` that lies outside the domain.
     #[must_use]
     pub fn violation(&self, point: &[f64]) -> Option<usize> {
+        if *self == Self::Free {
+            return None;
+        }
         point.iter().enumerate().position(|(index, &entry)| entry < 0.0 && self.is_nonnegative(index))
     }
 }
@@ -414,7 +420,7 @@ impl<'a> Minimized<'a> {
         if point.len() != self.dim {
             return Err(EvaluationError::PointLength { evaluation, expected: self.dim, found: point.len() });
         }
-        if let Some(coordinate) = point.iter().position(|entry| !entry.is_finite()) {
+        if let Some(coordinate) = first_unusable(point) {
             return Err(EvaluationError::Point { evaluation, coordinate, found: point[coordinate] });
         }
         if let Some(coordinate) = self.domain.violation(point) {
@@ -425,12 +431,18 @@ impl<'a> Minimized<'a> {
     }
 }
 
+/// The first number that is not finite. All are looked at before any is looked for: that takes no branches.
+fn first_unusable(numbers: &[f64]) -> Option<usize> {
+    let any = numbers.iter().fold(false, |any, number| any | !number.is_finite());
+    if any { numbers.iter().position(|number| !number.is_finite()) } else { None }
+}
+
 fn check_value(evaluation: usize, found: f64) -> Result<(), EvaluationError> {
     if found.is_finite() { Ok(()) } else { Err(EvaluationError::Value { evaluation, found }) }
 }
 
 fn check_entries(evaluation: usize, entries: &[f64]) -> Result<(), EvaluationError> {
-    match entries.iter().position(|entry| !entry.is_finite()) {
+    match first_unusable(entries) {
         None => Ok(()),
         Some(coordinate) => {
             Err(EvaluationError::SubgradientEntry { evaluation, coordinate, found: entries[coordinate] })

@@ -11,9 +11,10 @@ impl Padded {
         Self(vec![Block::splat(0.0); blocks_for(dim)])
     }
 
-    /// Takes over the numbers of a slice; the padding stays zero.
-    pub(crate) fn copy_from(&mut self, numbers: &[f64]) {
-        flat_mut(&mut self.0)[..numbers.len()].copy_from_slice(numbers);
+    pub(crate) fn of(numbers: &[f64]) -> Self {
+        let mut vector = Self::zeros(numbers.len());
+        vector.numbers_mut(numbers.len()).copy_from_slice(numbers);
+        vector
     }
 
     pub(crate) fn numbers(&self, dim: usize) -> &[f64] {
@@ -48,7 +49,24 @@ multiversion! {
 
 #[inline(always)]
 fn dots_kernel<L: Lanes>(rows: &[Block], vector: &[Block], products: &mut [f64]) {
-    for (row, product) in rows.chunks_exact(vector.len()).zip(products) {
+    let blocks = vector.len();
+    // Four rows at a time share the loads of the vector.
+    let mut quads = rows.chunks_exact(4 * blocks);
+    let (four, rest) = products.as_chunks_mut::<4>();
+    for (quad, products) in quads.by_ref().zip(four) {
+        let (first, second) = quad.split_at(2 * blocks);
+        let ((a, b), (c, d)) = (first.split_at(blocks), second.split_at(blocks));
+        let mut sums = [L::splat(0.0); 4];
+        for (at, number) in vector.iter().enumerate() {
+            let number = L::load(number);
+            sums[0] = sums[0].add(L::load(&a[at]).mul(number));
+            sums[1] = sums[1].add(L::load(&b[at]).mul(number));
+            sums[2] = sums[2].add(L::load(&c[at]).mul(number));
+            sums[3] = sums[3].add(L::load(&d[at]).mul(number));
+        }
+        *products = sums.map(L::sum);
+    }
+    for (row, product) in quads.remainder().chunks_exact(blocks).zip(rest) {
         *product = dot_kernel::<L>(row, vector);
     }
 }

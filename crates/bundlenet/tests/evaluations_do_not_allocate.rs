@@ -1,9 +1,9 @@
-//! After the first evaluation, which may size a worker, an oracle call touches no allocator.
+//! In the steady state neither an oracle call nor a step of a method touches the allocator.
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use bundlenet::{Family, Generator, Minorants};
+use bundlenet::{Family, Generator, Limits, MethodName, Minorants, Record, Settings, solve};
 
 struct Counting;
 
@@ -30,8 +30,37 @@ unsafe impl GlobalAlloc for Counting {
 #[global_allocator]
 static ALLOCATOR: Counting = Counting;
 
+/// One test, since the count is of all threads.
 #[test]
 fn steady_state() {
+    oracle_calls();
+    steps();
+}
+
+fn steps() {
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(1).build().unwrap();
+    for family in [Family::McSml40, Family::Ga20x400] {
+        for method in [MethodName::Bundle, MethodName::Descent, MethodName::Adam] {
+            let problem = Generator::new(family, 4).instance(0).unwrap().problem;
+            let limits = Limits { steps: Some(100), ..Limits::default() };
+            let settings = Settings { method, limits, ..Settings::default() }.check().unwrap();
+            let mut counts = [0; 2];
+            let mut count = |record: &Record| {
+                match record.step {
+                    50 => counts[0] = ALLOCATIONS.load(Ordering::Relaxed),
+                    80 => counts[1] = ALLOCATIONS.load(Ordering::Relaxed),
+                    _ => {}
+                }
+                std::ops::ControlFlow::Continue(())
+            };
+            let solution = pool.install(|| solve(&mut *problem.dual(), None, &settings, &mut count, None)).unwrap();
+            assert!(solution.steps >= 80, "{family} {method:?}");
+            assert_eq!(counts[1] - counts[0], 0, "{family} {method:?}");
+        }
+    }
+}
+
+fn oracle_calls() {
     let pool = rayon::ThreadPoolBuilder::new().num_threads(1).build().unwrap();
     for family in [Family::McSml40, Family::McBig40, Family::Ga10x100, Family::Ga20x400] {
         let problem = Generator::new(family, 4).instance(0).unwrap().problem;

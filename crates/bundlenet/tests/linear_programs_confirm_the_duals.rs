@@ -1,4 +1,5 @@
-//! At the multipliers that a linear program finds optimal, the oracle attains that program's optimum.
+//! At the multipliers that a linear program finds optimal, the oracle attains that program's optimum, and so does the
+//! bundle method by itself.
 //!
 //! For network design the strong LP, with `x_a^k <= min(q_k, c_a) y_a`; for generalised assignment the
 //! Dantzig-Wolfe master, with a column for each knapsack pattern.
@@ -6,7 +7,10 @@
 mod public;
 mod reference;
 
-use bundlenet::{Assignment, Family, Generator, Minimized, NetworkDesign, Problem, ReadOptions, Sense};
+use bundlenet::{
+    Assignment, Family, Generator, Minimized, NetworkDesign, Problem, ReadOptions, Sense, Settings, Silent, Status,
+    Tolerances, solve,
+};
 use microlp::{ComparisonOp, OptimizationDirection, Solution, SolveOutcome, Variable};
 use reference::TableKnapsack;
 
@@ -117,6 +121,12 @@ fn assert_attained(name: &str, problem: &Problem, known: Option<f64>) {
     let found = value(problem, &point);
     let scale = optimum.abs().max(1.0);
     assert!((found - optimum).abs() <= 1e-9 * scale, "{name}: the oracle gives {found}, the LP {optimum}");
+    // The bundle method finds the same optimum by itself.
+    let settings = Settings { tolerances: Tolerances { gap: 1e-10 }, ..Settings::default() }.check().unwrap();
+    let solution = solve(&mut *problem.dual(), None, &settings, &mut Silent, None).unwrap();
+    assert_eq!(solution.status, Status::Optimal, "{name}");
+    let gap = (solution.value - optimum).abs() / scale;
+    assert!(gap <= 1e-9, "{name}: the bundle method gives {}, the LP {optimum}", solution.value);
     if let Some(known) = known {
         assert!((optimum - known).abs() <= 1e-9 * scale, "{name}: the LP gives {optimum}, known is {known}");
     }

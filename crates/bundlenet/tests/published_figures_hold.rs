@@ -89,7 +89,7 @@ fn constant_step_on_assignments() {
 fn auto_is_as_good_as_the_best_of_the_grid() {
     let Some(data) = public::data() else { return };
     // Late gaps on assignments are those of a few instances, so all of them are needed for a mean.
-    for (name, every) in [("MCNDsmallCom40", 4), ("MCNDbigCom40", 4), ("GA", 1)] {
+    for (name, every) in [("MCNDsmallCom40", 3), ("MCNDbigCom40", 3), ("GA", 1)] {
         let set = Set::read(&data, name, every);
         let auto = set.gaps(Strategy::Auto, None);
         let mut best = [f64::INFINITY; 4];

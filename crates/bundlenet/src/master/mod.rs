@@ -18,6 +18,9 @@ pub(crate) use quadratic::QuadraticProposer;
 use crate::bundle::Bundle;
 use crate::vectors::Padded;
 
+/// Cuts that memory is taken for in advance: as many as most runs ever hold.
+pub(crate) const FIRST_CUTS: usize = 128;
+
 /// An answer to the master problem.
 #[derive(Clone, Debug)]
 pub(crate) struct Proposal {
@@ -39,7 +42,7 @@ impl Proposal {
     pub(crate) fn new(dim: usize) -> Self {
         Self {
             eta: 0.0,
-            weights: vec![],
+            weights: Vec::with_capacity(FIRST_CUTS),
             direction: Padded::zeros(dim),
             norm_squared: 0.0,
             sigma: 0.0,

@@ -7,7 +7,7 @@
 
 use super::proximity::{Outcome, Proximity};
 use super::simplex::{Matrix, SimplexMaster};
-use super::{Proposal, Proposer};
+use super::{FIRST_CUTS, Proposal, Proposer};
 use crate::bundle::Bundle;
 use crate::oracle::Domain;
 use crate::vectors::{Padded, add_scaled, dot, dots};
@@ -28,7 +28,8 @@ impl QuadraticProposer {
     pub(crate) fn new(proximity: Proximity, domain: &Domain, dim: usize) -> Self {
         let nonnegative: Vec<bool> = (0..dim).map(|index| domain.is_nonnegative(index)).collect();
         let bounds = nonnegative.contains(&true).then(|| Bounds::new(nonnegative, dim));
-        Self { proximity, master: SimplexMaster::default(), linear: vec![], bounds }
+        let linear = Vec::with_capacity(FIRST_CUTS);
+        Self { proximity, master: SimplexMaster::with_capacity(FIRST_CUTS), linear, bounds }
     }
 }
 
@@ -169,16 +170,16 @@ impl Bounds {
             held: vec![false; dim],
             nonnegative,
             gram: ReducedGram {
-                entries: vec![],
-                stride: 0,
-                stamps: vec![],
+                entries: vec![0.0; FIRST_CUTS * FIRST_CUTS],
+                stride: FIRST_CUTS,
+                stamps: Vec::with_capacity(FIRST_CUTS),
                 masked: Padded::zeros(dim),
-                column: vec![],
+                column: Vec::with_capacity(FIRST_CUTS),
             },
             sum: Padded::zeros(dim),
             last_sum: Padded::zeros(dim),
             last_weights: vec![],
-            flips: vec![],
+            flips: Vec::with_capacity(dim),
         }
     }
 

@@ -44,6 +44,7 @@ pub(crate) struct SimplexMaster {
     target: Vec<f64>,
     ones: Vec<f64>,
     column: Vec<f64>,
+    old: Vec<(usize, f64)>,
 }
 
 /// Read access to the symmetric matrix `Q`.
@@ -55,6 +56,24 @@ pub(crate) trait Matrix {
 }
 
 impl SimplexMaster {
+    /// A master with memory for a number of cuts; more are taken in, and memory for them then.
+    pub(crate) fn with_capacity(cuts: usize) -> Self {
+        let vector = || Vec::with_capacity(cuts);
+        let mut master = Self {
+            support: Vec::with_capacity(cuts),
+            stamps: Vec::with_capacity(cuts),
+            theta: vector(),
+            costs: vector(),
+            target: vector(),
+            ones: vector(),
+            column: vector(),
+            old: Vec::with_capacity(cuts),
+            ..Self::default()
+        };
+        master.grow(cuts);
+        master
+    }
+
     /// Places and weights of the solution.
     pub(crate) fn weights(&self) -> impl Iterator<Item = (usize, f64)> {
         self.support.iter().copied().zip(self.theta.iter().copied()).filter(|&(_, weight)| weight > 0.0)
@@ -95,13 +114,13 @@ impl SimplexMaster {
 
     /// Keeps of the support what is still there and independent, and its weights, scaled to add up to 1.
     fn restart(&mut self, matrix: &impl Matrix, linear: &[f64]) {
+        let mut old = std::mem::take(&mut self.old);
         let held = self.support.iter().zip(&self.theta).zip(&self.stamps);
-        let old: Vec<(usize, f64)> = held
-            .filter(|&((&place, &weight), &stamp)| {
-                weight > 0.0 && linear[place].is_finite() && matrix.stamp(place) == stamp
-            })
-            .map(|((&place, &weight), _)| (place, weight))
-            .collect();
+        let is_kept = |&((&place, &weight), &stamp): &((&usize, &f64), &u64)| {
+            weight > 0.0 && linear[place].is_finite() && matrix.stamp(place) == stamp
+        };
+        old.clear();
+        old.extend(held.filter(is_kept).map(|((&place, &weight), _)| (place, weight)));
         self.support.clear();
         self.stamps.clear();
         self.theta.clear();
@@ -123,6 +142,7 @@ impl SimplexMaster {
             self.append(matrix, best);
             self.theta.push(1.0);
         }
+        self.old = old;
     }
 
     /// Appends a cut to the support and its row to the factor; false if it is affinely dependent. `column` then holds

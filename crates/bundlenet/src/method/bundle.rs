@@ -6,7 +6,8 @@ use super::{Bound, Method, Progress, StepReport};
 use crate::bundle::Bundle;
 use crate::driver::Function;
 use crate::error::EvaluationError;
-use crate::master::{ETA_STAR, Outcome, Proposal, Proposer};
+use crate::master::{ETA_STAR, FIRST_CUTS, Outcome, Proposal, Proposer};
+use crate::vectors::{Padded, dot};
 
 /// Share of the promised decrease that makes a step serious, `m`.
 const SERIOUS_SHARE: f64 = 0.01;
@@ -30,7 +31,7 @@ pub(crate) struct BundleMethod<P> {
     pruning: Pruning,
     tolerance: f64,
     trial: Vec<f64>,
-    subgradient: Vec<f64>,
+    subgradient: Padded,
     slopes: Vec<f64>,
     is_free: bool,
     /// Whether the proposal is one for the bundle as it is.
@@ -53,14 +54,14 @@ impl<P: Proposer> BundleMethod<P> {
     ) -> Self {
         let dim = start.len();
         Self {
-            bundle: Bundle::new(start, value, subgradient, pruning.cap.min(128)),
+            bundle: Bundle::new(start, value, &Padded::of(subgradient), pruning.cap.min(FIRST_CUTS)),
             proposer,
             proposal: Proposal::new(dim),
             pruning,
             tolerance,
             trial: start.to_vec(),
-            subgradient: vec![0.0; dim],
-            slopes: vec![],
+            subgradient: Padded::zeros(dim),
+            slopes: Vec::with_capacity(FIRST_CUTS),
             is_free: function.is_free(),
             is_fresh: false,
             repeats: 0,
@@ -113,12 +114,11 @@ impl<P: Proposer> Method for BundleMethod<P> {
         if self.trial == self.bundle.centre() || self.repeats > MOST_REPEATS {
             return Ok(Progress::Stalled);
         }
-        let value = function.evaluate(&self.trial, &mut self.subgradient)?;
+        let value = function.evaluate(&self.trial, self.subgradient.numbers_mut(self.trial.len()))?;
         self.is_fresh = false;
         let is_serious = value <= centre_value - SERIOUS_SHARE * promised;
 
-        let direction = self.proposal.direction.numbers(self.trial.len());
-        let slope: f64 = self.subgradient.iter().zip(direction).map(|(g, w)| g * w).sum();
+        let slope = dot(&self.subgradient.0, &self.proposal.direction.0);
         let error = centre_value - value - self.proposal.eta * slope;
         let taken = self.bundle.taken();
         self.bundle.make_room(self.pruning.cap, &self.proposal.weights);
@@ -126,7 +126,7 @@ impl<P: Proposer> Method for BundleMethod<P> {
             self.write_slopes();
             self.bundle.move_to(&self.trial, value, &self.subgradient, &self.slopes)
         } else {
-            self.bundle.append(&self.trial, value, &self.subgradient)
+            self.bundle.insert(&self.subgradient, error)
         };
         let is_repeated = !is_serious && self.bundle.taken() == taken;
         self.repeats = if is_repeated { self.repeats + 1 } else { 0 };

@@ -1,0 +1,106 @@
+//! What a step of a method costs beside the oracle call in it.
+//!
+//! ```text
+//! cargo bench --bench methods
+//! ```
+//!
+//! Whole runs of 100 steps on one thread, alternating with the bare oracle evaluated at the very points of the run; the
+//! overhead is what the run takes longer, over the oracle's time.
+
+use std::hint::black_box;
+use std::ops::ControlFlow;
+use std::time::Instant;
+
+use bundlenet::{
+    Family, FnOracle, Generator, Limits, MethodName, Problem, Record, Settings, Silent, ValidSettings, solve,
+};
+
+/// The points that a run evaluates.
+fn points(problem: &Problem, settings: &ValidSettings) -> Vec<Vec<f64>> {
+    let mut dual = problem.dual();
+    let (dim, domain, sense) = (dual.dim(), dual.domain(), dual.sense());
+    let mut visited = vec![];
+    let mut recording = FnOracle::new(dim, |point: &[f64], subgradient: &mut [f64]| {
+        visited.push(point.to_vec());
+        dual.evaluate(point, subgradient)
+    })
+    .with_domain(domain)
+    .with_sense(sense);
+    solve(&mut recording, None, settings, &mut Silent, None).unwrap();
+    visited
+}
+
+fn bench(name: &str, problem: &Problem, method: MethodName, bar: &str) {
+    let limits = Limits { steps: Some(100), ..Limits::default() };
+    let settings = Settings { method, limits, ..Settings::default() }.check().unwrap();
+    let visited = points(problem, &settings);
+    let mut dual = problem.dual();
+    let mut subgradient = vec![0.0; dual.dim()];
+    let (mut run, mut bare, mut master) = (f64::INFINITY, f64::INFINITY, f64::INFINITY);
+    for _ in 0..30 {
+        let begin = Instant::now();
+        let solution = solve(&mut *dual, None, &settings, &mut Silent, None).unwrap();
+        run = run.min(begin.elapsed().as_secs_f64());
+        master = master.min(solution.master_seconds);
+        let begin = Instant::now();
+        for point in &visited {
+            black_box(dual.evaluate(black_box(point), &mut subgradient).unwrap());
+        }
+        bare = bare.min(begin.elapsed().as_secs_f64());
+    }
+    let calls = visited.len() as f64;
+    println!(
+        "{name:<28} {:>8} {:>7.2} {:>7.2} {:>7.2} {:>8.2} x   {bar}",
+        format!("{method:?}"),
+        run / calls * 1e6,
+        bare / calls * 1e6,
+        master / calls * 1e6,
+        (run - bare) / bare
+    );
+}
+
+/// Seconds and steps of whole solves to the default tolerance.
+fn bench_to_the_end(name: &str, problem: &Problem) {
+    let settings = Settings::default().check().unwrap();
+    let mut best = f64::INFINITY;
+    let mut steps = 0;
+    for _ in 0..5 {
+        let mut count = |record: &Record| {
+            steps = record.step;
+            ControlFlow::Continue(())
+        };
+        let begin = Instant::now();
+        black_box(solve(&mut *problem.dual(), None, &settings, &mut count, None).unwrap());
+        best = best.min(begin.elapsed().as_secs_f64());
+    }
+    println!("{name:<28} solved to 1e-7 in {:.2} ms, {steps} steps", best * 1e3);
+}
+
+fn main() {
+    // `cargo test --benches` runs this too, and only wants to know that it starts.
+    if !std::env::args().any(|argument| argument == "--bench") {
+        return;
+    }
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(1).build().unwrap();
+    pool.install(|| {
+        println!(
+            "{:<28} {:>8} {:>7} {:>7} {:>7} {:>10}   bar",
+            "microseconds per step", "method", "step", "oracle", "master", "overhead"
+        );
+        for (family, bar) in [
+            (Family::McSml40, "at most 1"),
+            (Family::McBig40, ""),
+            (Family::Ga10x100, ""),
+            (Family::Ga20x400, "at most 0.2"),
+        ] {
+            let problem = Generator::new(family, 1).instance(0).unwrap().problem;
+            bench(family.name(), &problem, MethodName::Bundle, bar);
+            bench(family.name(), &problem, MethodName::Descent, "");
+            bench(family.name(), &problem, MethodName::Adam, "");
+        }
+        for family in [Family::McSml40, Family::McBig40, Family::Ga10x100, Family::Ga20x400] {
+            let problem = Generator::new(family, 1).instance(0).unwrap().problem;
+            bench_to_the_end(family.name(), &problem);
+        }
+    });
+}
