@@ -8,20 +8,17 @@
 //!
 //! # Example
 //!
-//! The Lagrangian dual of a generated network design instance, evaluated at a point:
+//! The Lagrangian dual of a generated network design instance, solved:
 //!
 //! ```
-//! use bundlenet::{Family, Generator, Minimized, Oracle};
+//! use bundlenet::{Family, Generator, Limits, Settings, Silent, solve};
 //!
-//! let generator = Generator::new(Family::McSml40, 7);
-//! let instance = generator.instance(0)?;
+//! let instance = Generator::new(Family::McSml40, 7).instance(0)?;
 //! let mut dual = instance.problem.dual();
-//! let point = vec![0.5; dual.dim()];
-//! let mut subgradient = vec![0.0; dual.dim()];
-//! let mut function = Minimized::new(&mut *dual)?;
-//! // The dual is maximised; methods see it minimised.
-//! let value = function.evaluate(&point, &mut subgradient)?;
-//! println!("bound {:.1} after {} evaluation", -value, function.evaluations());
+//! let settings = Settings { limits: Limits { steps: Some(50), ..Limits::default() }, ..Settings::default() };
+//! let solution = solve(&mut *dual, None, &settings.check()?, &mut Silent, None)?;
+//! println!("{}: bound {} after {} steps", solution.status, solution.value, solution.steps);
+//! # assert!(solution.value > 0.0);
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
@@ -30,6 +27,7 @@
 //! | what | where |
 //! |---|---|
 //! | the oracle interface | [`Oracle`], [`SumOracle`], [`Domain`], [`Sense`], [`FnOracle`], [`Minimized`] |
+//! | solving | [`solve`], [`Settings`], [`Solution`], [`Status`], [`Observer`], [`Log`] |
 //! | test functions with known optima | [`Academic`] |
 //! | instances, readers, writers, generators | [`problems`], [`Problem`], [`Generator`] |
 //! | what can go wrong | [`Error`], [`EvaluationError`] |
