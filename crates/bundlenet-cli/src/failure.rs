@@ -11,14 +11,26 @@ pub(crate) enum Failure {
     Input(anyhow::Error),
     /// The input was fine, and the run failed.
     Run(anyhow::Error),
+    /// Failures that have been reported already, and the worst of their codes.
+    Reported(u8),
 }
 
 impl Failure {
+    /// The exit code it leads to.
+    pub(crate) fn code(&self) -> u8 {
+        match self {
+            Self::Input(_) => 2,
+            Self::Run(_) => 1,
+            Self::Reported(code) => *code,
+        }
+    }
+
     /// Says what went wrong and gives the exit code.
     pub(crate) fn report(self) -> ExitCode {
-        let (error, code) = match self {
-            Self::Input(error) => (error, 2),
-            Self::Run(error) => (error, 1),
+        let code = self.code();
+        let error = match self {
+            Self::Input(error) | Self::Run(error) => error,
+            Self::Reported(code) => return ExitCode::from(code),
         };
         // A reader that has seen enough, such as `head`, is no failure.
         if error.downcast_ref::<io::Error>().is_some_and(|error| error.kind() == io::ErrorKind::BrokenPipe) {

@@ -49,7 +49,7 @@ struct Optimum {
 
 impl Reference {
     pub(crate) fn run(self) -> Result<(), Failure> {
-        let files = instances(&self.paths)?;
+        let files = self.instances()?;
         let mut optima = read(&self.out)?;
         let settings = Settings {
             limits: Limits { seconds: Some(self.time_limit), ..Limits::default() },
@@ -60,15 +60,24 @@ impl Reference {
         .map_err(|error| Failure::Input(error.into()))?;
         let interrupt = interrupt_flag();
         let bar = progress(files.len());
-        let (mut computed, mut open) = (0, vec![]);
+        let (mut computed, mut open, mut unreadable) = (0, vec![], None);
         for (name, path) in &files {
             bar.inc(1);
             if optima.get(name).is_some_and(|optimum| optimum.status == Status::Optimal.to_string()) {
                 continue;
             }
             let options = ReadOptions { sense: self.sense.map(Into::into), problem: None };
-            let mut dual = Problem::read(path, options)?.dual();
-            let solution = solve(&mut *dual, None, &settings, &mut Silent, Some(interrupt))?;
+            let solved = Problem::read(path, options)
+                .map_err(Failure::from)
+                .and_then(|problem| Ok(solve(&mut *problem.dual(), None, &settings, &mut Silent, Some(interrupt))?));
+            let solution = match solved {
+                Ok(solution) => solution,
+                // One file that is no instance must not cost the optima of the others.
+                Err(failure) => {
+                    unreadable.get_or_insert(failure);
+                    continue;
+                }
+            };
             if interrupt.load(Ordering::Relaxed) {
                 break;
             }
@@ -95,6 +104,15 @@ impl Reference {
             ("computed now", computed.to_string()),
             ("proved to 1e-9", proved.to_string()),
         ])?;
+        if interrupt.load(Ordering::Relaxed) {
+            let left = files.keys().filter(|name| !optima.contains_key(*name)).count();
+            return Err(Failure::Run(anyhow::anyhow!(
+                "interrupted with {left} instances left; the same command goes on"
+            )));
+        }
+        if let Some(failure) = unreadable {
+            return Err(failure);
+        }
         match open.first() {
             None => Ok(()),
             Some(first) => Err(Failure::Run(anyhow::anyhow!(
@@ -107,22 +125,40 @@ impl Reference {
     }
 }
 
-/// Names and paths of all instances; of a folder, every file but a manifest.
-fn instances(paths: &[PathBuf]) -> Result<Vec<(String, PathBuf)>, Failure> {
-    let mut files = vec![];
-    for path in paths {
-        if path.is_dir() {
-            let entries = std::fs::read_dir(path).map_err(|source| Error::Read { path: path.clone(), source })?;
-            let mut inside: Vec<PathBuf> = entries.filter_map(|entry| Some(entry.ok()?.path())).collect();
-            inside.retain(|file| file.is_file() && !file.ends_with("manifest.json"));
-            inside.sort();
-            files.extend(inside);
-        } else {
-            files.push(path.clone());
+impl Reference {
+    /// Names and paths of all instances; of a folder, every file but a manifest and what this command writes.
+    fn instances(&self) -> Result<BTreeMap<String, PathBuf>, Failure> {
+        let mut files = vec![];
+        for path in &self.paths {
+            if path.is_dir() {
+                let entries = std::fs::read_dir(path).map_err(|source| Error::Read { path: path.clone(), source })?;
+                let inside = entries.filter_map(|entry| Some(entry.ok()?.path()));
+                files.extend(inside.filter(|file| file.is_file() && !self.is_own(file)));
+            } else {
+                files.push(path.clone());
+            }
         }
+        let mut named: BTreeMap<String, PathBuf> = BTreeMap::new();
+        for path in files {
+            let name = path.file_name().map_or_else(String::new, |name| name.to_string_lossy().into_owned());
+            // Optima go by file name: two files of the same name would pass for one.
+            if let Some(other) = named.insert(name, path.clone()) {
+                let (first, second) = (other.display(), path.display());
+                return Err(Failure::Input(anyhow::anyhow!(
+                    "expected instances with different file names, found {first} and {second}: use an --out for each"
+                )));
+            }
+        }
+        Ok(named)
     }
-    let name = |path: &Path| path.file_name().map_or_else(String::new, |name| name.to_string_lossy().into_owned());
-    Ok(files.into_iter().map(|path| (name(&path), path)).collect())
+
+    fn is_own(&self, file: &Path) -> bool {
+        let is_same = |other: &Path| match (file.canonicalize(), other.canonicalize()) {
+            (Ok(file), Ok(other)) => file == other,
+            _ => false,
+        };
+        file.ends_with("manifest.json") || is_same(&self.out) || is_same(&part(&self.out))
+    }
 }
 
 fn read(path: &Path) -> Result<BTreeMap<String, Optimum>, Failure> {
@@ -140,9 +176,14 @@ fn read(path: &Path) -> Result<BTreeMap<String, Optimum>, Failure> {
 /// Writes beside the file and renames, so that a kill at any moment leaves a whole file.
 fn write(path: &Path, optima: &BTreeMap<String, Optimum>) -> Result<(), Failure> {
     let text = serde_json::to_string_pretty(optima).map_err(std::io::Error::from)? + "\n";
-    let beside = path.with_extension("json.part");
+    let beside = part(path);
     std::fs::write(&beside, text)
         .and_then(|()| std::fs::rename(&beside, path))
         .map_err(|source| Error::Write { path: path.to_path_buf(), source })?;
     Ok(())
+}
+
+/// Where a file is written before it takes its name.
+fn part(path: &Path) -> PathBuf {
+    path.with_extension("json.part")
 }

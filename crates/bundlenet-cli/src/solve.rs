@@ -4,8 +4,8 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use bundlenet::{
-    Error, Limits, Log, MethodName, Observer, Problem, ProximitySettings, ReadOptions, Settings, Silent, Solution,
-    Status, Strategy, Tolerances, TraceRow, ValidSettings, solve,
+    Error, Limits, Log, MethodName, Observer, Oracle, Problem, ProximitySettings, ReadOptions, Settings, Silent,
+    Solution, Status, Strategy, Tolerances, TraceRow, ValidSettings, solve,
 };
 use clap::{Args, ValueEnum};
 use indicatif::{ProgressBar, ProgressStyle};
@@ -25,6 +25,9 @@ pub(crate) struct Solve {
     /// [default: min for text, max for JSON]
     #[arg(long, value_enum)]
     sense: Option<SenseName>,
+    /// Which problem of a file that holds several, counted from 1
+    #[arg(long, value_name = "N")]
+    problem: Option<usize>,
     #[arg(long, value_enum, default_value = "bundle")]
     method: Method,
     /// How the bundle method chooses its step length
@@ -127,28 +130,34 @@ impl Solve {
         let interrupt = interrupt_flag();
         let mut reports = vec![];
         let mut first_failure = None;
+        let mut worst_code = 0;
         let bar = progress(self.files.len());
-        for file in &self.files {
-            if interrupt.load(Ordering::Relaxed) {
+        for (index, file) in self.files.iter().enumerate() {
+            // The run under way has ended with its best point; the others do not begin.
+            if index > 0 && interrupt.load(Ordering::Relaxed) {
                 break;
             }
             let (report, solution) = match self.solve_one(file, &settings, interrupt) {
                 Ok(solved) => solved,
                 // One bad file of many must not cost the others.
                 Err(failure) if self.files.len() > 1 => {
-                    first_failure.get_or_insert(failure);
+                    let code = failure.code();
+                    bar.suspend(|| failure.report());
+                    worst_code = worst_code.max(code);
                     bar.inc(1);
                     continue;
                 }
                 Err(failure) => return Err(failure),
             };
-            if let Some(path) = &self.save_multipliers {
-                save_multipliers(path, &solution.point)?;
-            }
             if self.files.len() > 1 && !self.json {
                 bar.suspend(|| output::line(&report.one_line()))?;
             } else if !self.json {
                 output::table(&report.rows())?;
+            }
+            if let Some(path) = &self.save_multipliers
+                && let Err(failure) = save_multipliers(path, &solution.point)
+            {
+                first_failure.get_or_insert(failure);
             }
             reports.push(report);
             bar.inc(1);
@@ -165,7 +174,11 @@ impl Solve {
                 reports => output::json(&reports)?,
             }
         }
-        first_failure.or(failure).map_or(Ok(()), Err)
+        match first_failure.or(failure) {
+            Some(failure) => Err(failure),
+            None if worst_code > 0 => Err(Failure::Reported(worst_code)),
+            None => Ok(()),
+        }
     }
 
     fn settings(&self) -> Result<ValidSettings, Failure> {
@@ -192,6 +205,7 @@ impl Solve {
                     StrategyName::Balancing => Strategy::Balancing,
                 },
                 eta0: self.eta0,
+                ..ProximitySettings::default()
             },
             ..Settings::default()
         }
@@ -205,10 +219,13 @@ impl Solve {
         settings: &ValidSettings,
         interrupt: &AtomicBool,
     ) -> Result<(Report, Solution), Failure> {
-        let options = ReadOptions { sense: self.sense.map(Into::into), problem: None };
+        let options = ReadOptions { sense: self.sense.map(Into::into), problem: self.problem };
         let problem = Problem::read(file, options)?;
         let mut dual = problem.dual();
         let mut log = (self.files.len() == 1 && !self.quiet).then(|| Log::new(std::io::stderr()));
+        if let Some(log) = &mut log {
+            log.begin(&self.header(file, &problem, &*dual));
+        }
         let observer: &mut dyn Observer = match &mut log {
             Some(log) => log,
             None => &mut Silent,
@@ -222,11 +239,7 @@ impl Solve {
             problem: output::problem_name(&problem),
             sense: output::sense_name(dual.sense()),
             dimension: dual.dim(),
-            method: match self.method {
-                Method::Bundle => "bundle",
-                Method::Descent => "descent",
-                Method::Adam => "adam",
-            },
+            method: self.method.name(),
             status: solution.status,
             value: solution.value,
             steps: solution.steps,
@@ -240,6 +253,63 @@ impl Solve {
             trace: std::mem::take(&mut solution.trace),
         };
         Ok((report, solution))
+    }
+}
+
+impl Solve {
+    /// What is solved, and how: the problem, its sizes, the method, and what is not as by default.
+    fn header(&self, file: &Path, problem: &Problem, dual: &dyn Oracle) -> String {
+        let sizes = match problem {
+            Problem::NetworkDesign(instance) => format!(
+                "network design, {} nodes, {} arcs, {} commodities",
+                instance.nodes(),
+                instance.arcs().len(),
+                instance.commodities().len()
+            ),
+            Problem::Assignment(instance) => {
+                format!("generalised assignment, {} bins, {} items", instance.bins(), instance.items())
+            }
+        };
+        let (direction, method) = (dual.sense(), self.method.name());
+        let mut how = format!("method {method}");
+        if let Method::Bundle = self.method {
+            how += &format!(", strategy {}", self.strategy.name());
+        }
+        let set = [
+            self.eta0.map(|eta0| format!("eta0 {eta0}")),
+            self.time_limit.map(|seconds| format!("at most {seconds} s")),
+            self.target.map(|target| format!("target {target}")),
+        ];
+        set.into_iter().flatten().for_each(|part| how += &format!(", {part}"));
+        format!(
+            "{}: {sizes}\n{direction} the dual over {} multipliers, {how}, at most {} steps, tolerance {:e}",
+            file.display(),
+            dual.dim(),
+            self.steps,
+            self.tolerance
+        )
+    }
+}
+
+impl Method {
+    fn name(self) -> &'static str {
+        match self {
+            Self::Bundle => "bundle",
+            Self::Descent => "descent",
+            Self::Adam => "adam",
+        }
+    }
+}
+
+impl StrategyName {
+    fn name(self) -> &'static str {
+        match self {
+            Self::Auto => "auto",
+            Self::Constant => "constant",
+            Self::Soft => "soft",
+            Self::Hard => "hard",
+            Self::Balancing => "balancing",
+        }
     }
 }
 

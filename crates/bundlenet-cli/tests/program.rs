@@ -310,6 +310,14 @@ fn solve_takes_many_files() {
     assert_eq!(output.status.code(), Some(2));
     assert_eq!(String::from_utf8(output.stdout).unwrap().lines().count(), 2);
     assert!(String::from_utf8(output.stderr).unwrap().contains("broken.json"));
+    let output = run(&[&"solve", &files[0], &broken, &files[1], &"--steps=3", &"--json"]);
+    assert_eq!(output.status.code(), Some(2));
+    let reports: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(reports.as_array().unwrap().len(), 2);
+    // The result comes out even if the multipliers cannot be saved.
+    let output = run(&[&"solve", &files[0], &"--json", &"--quiet", &"--save-multipliers", &"/nonexistent/pi.json"]);
+    assert_eq!(output.status.code(), Some(1));
+    assert!(serde_json::from_slice::<Value>(&output.stdout).unwrap()["value"].is_number());
 }
 
 #[test]
@@ -331,7 +339,11 @@ fn the_log_goes_to_standard_error_and_the_result_to_standard_output() {
     let output = run(&[&"solve", &file]);
     let (out, log) = (String::from_utf8(output.stdout).unwrap(), String::from_utf8(output.stderr).unwrap());
     assert!(out.starts_with("status   optimal\n"), "{out}");
-    assert!(log.lines().next().unwrap().contains("objective") && log.contains("optimal: value"), "{log}");
+    assert!(log.lines().next().unwrap().contains("a.dat: network design, 2 nodes, 2 arcs, 2 commodities"), "{log}");
+    assert!(log.contains("objective") && log.contains("optimal: value"), "{log}");
+    let several = folder.file("several", format!("2\n{TEXT}{TEXT}"));
+    assert_eq!(failure(&[&"solve", &several]).0, 2);
+    assert!(run(&[&"solve", &several, &"--problem=2"]).status.success());
     assert!(run(&[&"solve", &file, &"--quiet"]).stderr.is_empty());
 }
 
@@ -385,4 +397,53 @@ fn reference_computes_each_optimum_once() {
     assert_eq!(again["ga-2.json"]["value"], optima["ga-2.json"]["value"]);
     let broken = folder.file("broken.json", "[1, 2]");
     assert_eq!(failure(&[&"reference", &out, &"--out", &broken]).0, 2);
+    // The optima may lie among the instances.
+    let inside = out.join("golds.json");
+    for _ in 0..2 {
+        assert!(run(&[&"reference", &out, &"--out", &inside]).status.success());
+    }
+    // A file that is no instance is named, and costs no other its optimum.
+    std::fs::write(out.join("a-note.txt"), "hello").unwrap();
+    let mixed = folder.path("mixed.json");
+    let output = run(&[&"reference", &out, &"--out", &mixed]);
+    assert_eq!(output.status.code(), Some(2));
+    assert!(String::from_utf8(output.stderr).unwrap().contains("a-note.txt"));
+    let optima: Value = serde_json::from_slice(&std::fs::read(&mixed).unwrap()).unwrap();
+    assert_eq!(optima.as_object().unwrap().len(), 3);
+}
+
+#[test]
+fn reference_does_not_take_two_files_of_one_name_for_one() {
+    let folder = Folder::new();
+    let (first, second) = (folder.path("first"), folder.path("second"));
+    for (seed, out) in [("--seed=1", &first), ("--seed=2", &second)] {
+        assert!(run(&[&"generate", &"ga-10-100", &"--count=1", &seed, &"--out", out]).status.success());
+    }
+    let (code, message) = failure(&[&"reference", &first, &second, &"--out", &folder.path("golds.json")]);
+    assert!(code == 2 && message.contains("different file names"), "{message}");
+}
+
+#[test]
+fn numbers_out_of_range_are_an_error_and_never_optimal() {
+    let folder = Folder::new();
+    for factor in ["1e160", "1e-200"] {
+        // Demands and capacities times a factor: the same problem in other units.
+        let huge = DAT
+            .replace("10 5 2", &format!("10 5{} 2", &factor[1..]))
+            .replace("20 9 2", &format!("20 9{} 2", &factor[1..]));
+        let huge: String = huge
+            .lines()
+            .map(|line| {
+                let fields: Vec<&str> = line.split(' ').collect();
+                match fields[..] {
+                    [a, b, c] if line != "2 2 2" => format!("{a} {b} {c}{}\n", &factor[1..]),
+                    _ => format!("{line}\n"),
+                }
+            })
+            .collect();
+        let report = json(&[&"solve", &folder.file("a.dat", huge), &"--json", &"--quiet", &"--steps=200"]);
+        assert!(report["value"].is_number(), "{report}");
+        // Gaps are over max(1, |value|): a function that is 1e-200 everywhere is optimal at once, and rightly so.
+        assert!(factor == "1e-200" || report["steps"].as_u64().unwrap() > 0, "{report}");
+    }
 }

@@ -98,6 +98,12 @@ impl Bundle {
         &self.rows[place * self.blocks..(place + 1) * self.blocks]
     }
 
+    /// The largest square of a subgradient.
+    pub(crate) fn largest_square(&self) -> f64 {
+        let live = (0..self.errors.len()).filter(|&place| self.is_live(place));
+        live.map(|place| self.gram[place * self.stride + place]).fold(0.0, f64::max)
+    }
+
     /// Inner products of a cut's subgradient with all others, by place.
     pub(crate) fn gram_row(&self, place: usize) -> &[f64] {
         &self.gram[place * self.stride..place * self.stride + self.errors.len()]
@@ -114,8 +120,8 @@ impl Bundle {
         dots(&self.rows[..self.errors.len() * self.blocks], &vector.0, products);
     }
 
-    /// Moves the centre to a point by `shift` away from it, where the function has the given value, and adds the cut
-    /// taken there. `slopes` are the products of all subgradients with the shift, by place.
+    /// Moves the centre to a point where the function has the given value, and adds the cut taken there. `slopes` are the
+    /// products of all subgradients with the way there, by place.
     pub(crate) fn move_to(&mut self, point: &[f64], value: f64, subgradient: &Padded, slopes: &[f64]) -> usize {
         let rise = value - self.centre_value;
         for (error, slope) in self.errors.iter_mut().zip(slopes) {
@@ -178,7 +184,12 @@ impl Bundle {
         self.taken += 1;
         self.stamps[place] = self.taken;
         self.live += 1;
-        self.rows[place * self.blocks..(place + 1) * self.blocks].copy_from_slice(&subgradient.0);
+        let start = place * self.blocks;
+        if start == self.rows.len() {
+            self.rows.extend_from_slice(&subgradient.0);
+        } else {
+            self.rows[start..start + self.blocks].copy_from_slice(&subgradient.0);
+        }
         for (other, &product) in products.iter().enumerate() {
             self.gram[place * self.stride + other] = product;
             self.gram[other * self.stride + place] = product;
@@ -190,7 +201,8 @@ impl Bundle {
     /// Makes room for `capacity` cuts.
     fn reserve(&mut self, capacity: usize) {
         let capacity = capacity.max(8);
-        self.rows.resize(capacity * self.blocks, Block::splat(0.0));
+        // Reserved and not filled: pages that no cut ever needs are never touched.
+        self.rows.reserve(capacity * self.blocks - self.rows.len());
         let mut gram = vec![0.0; capacity * capacity];
         for place in 0..self.errors.len() {
             let row = &self.gram[place * self.stride..place * self.stride + self.errors.len()];
@@ -220,9 +232,9 @@ impl Bundle {
         self.live -= 1;
     }
 
-    /// Makes room for one more cut under a cap: forgets the oldest cut without weight or, where all have one, replaces
+    /// Makes room for one more cut under a cap; true if that took an aggregate. Forgets the oldest cut without weight or, where all have one, replaces
     /// two of them by the aggregate of all. That aggregate is all the convergence proof needs to keep.
-    pub(crate) fn make_room(&mut self, cap: usize, weights: &[(usize, f64)]) {
+    pub(crate) fn make_room(&mut self, cap: usize, weights: &[(usize, f64)]) -> bool {
         while self.live >= cap {
             let weight =
                 |place: usize| weights.iter().find(|(other, _)| *other == place).map_or(0.0, |&(_, weight)| weight);
@@ -239,8 +251,9 @@ impl Bundle {
             let error = weights.iter().map(|&(place, weight)| weight * self.errors[place]).sum();
             by_weight.iter().take(2).for_each(|&place| self.forget(place));
             self.insert(&aggregate, error);
-            return;
+            return true;
         }
+        false
     }
 
     /// Adds the Gram rows of cuts with weights: products of every subgradient with their sum, by place.

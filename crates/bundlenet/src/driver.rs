@@ -5,11 +5,12 @@ use std::time::Instant;
 
 use crate::error::EvaluationError;
 use crate::master::{Proximity, QuadraticProposer, Strategy};
-use crate::method::{Adam, BundleMethod, Descent, Method, Progress, Pruning, StepReport};
+use crate::method::{Adam, BundleMethod, Descent, Method, Progress, Pruning, Start, StepReport};
 use crate::observe::{Observer, Record};
 use crate::oracle::{Domain, Minimized, Oracle, Sense};
 use crate::settings::{MethodName, ValidSettings};
 use crate::status::Status;
+use crate::vectors::{all_within, scale};
 
 /// The result of a run. Values are in the problem's sense.
 #[derive(Clone, Debug)]
@@ -54,10 +55,15 @@ pub struct TraceRow {
     pub seconds: f64,
 }
 
+/// Entries of a scaled subgradient beyond this could not be squared and added up.
+const LARGEST_ENTRY: f64 = 1e150;
+
 /// The function as methods see it: minimised, checked, and scaled by the norm of its first subgradient.
 pub(crate) struct Function<'a> {
     minimized: Minimized<'a>,
     scale: f64,
+    /// The last value, minimised but not scaled.
+    latest: f64,
     oracle_seconds: f64,
 }
 
@@ -66,9 +72,20 @@ impl Function<'_> {
         let begin = Instant::now();
         let value = self.minimized.evaluate(point, subgradient);
         self.oracle_seconds += begin.elapsed().as_secs_f64();
-        let value = value?;
-        subgradient.iter_mut().for_each(|entry| *entry *= self.scale);
-        Ok(value * self.scale)
+        self.latest = value?;
+        self.scaled(subgradient)
+    }
+
+    /// Scales the last evaluation.
+    fn scaled(&self, subgradient: &mut [f64]) -> Result<f64, EvaluationError> {
+        scale(subgradient, self.scale);
+        let value = self.latest * self.scale;
+        // The squares of the entries are added up in the master.
+        if value.is_finite() && all_within(subgradient, LARGEST_ENTRY) {
+            Ok(value)
+        } else {
+            Err(EvaluationError::Overflow { evaluation: self.minimized.evaluations(), value: self.latest })
+        }
     }
 
     pub(crate) fn project(&self, point: &mut [f64]) {
@@ -111,30 +128,35 @@ pub fn solve(
     interrupt: Option<&AtomicBool>,
 ) -> Result<Solution, EvaluationError> {
     let begin = Instant::now();
-    let box_of_minimizer = oracle.minimizer_box();
-    let mut function = Function { minimized: Minimized::new(oracle)?, scale: 1.0, oracle_seconds: 0.0 };
-    let start = start.map_or_else(|| vec![0.0; function.minimized.dim()], <[f64]>::to_vec);
-    let mut subgradient = vec![0.0; function.minimized.dim()];
-    let raw_value = function.evaluate(&start, &mut subgradient)?;
-    let norm = subgradient.iter().map(|entry| entry * entry).sum::<f64>().sqrt();
-    // A subgradient of 0 proves the start optimal; nothing has to be scaled then.
-    let scale = if norm > 0.0 { 1.0 / norm } else { 1.0 };
-    function.scale = scale;
-    subgradient.iter_mut().for_each(|entry| *entry *= scale);
-    let value = raw_value * scale;
+    let minimizer_box = oracle.minimizer_box();
+    let minimized = Minimized::new(oracle)?;
+    let dim = minimized.dim();
+    let mut function = Function { minimized, scale: 1.0, latest: 0.0, oracle_seconds: 0.0 };
+    let start = start.map_or_else(|| vec![0.0; dim], <[f64]>::to_vec);
+    let mut subgradient = vec![0.0; dim];
+    let oracle_begin = Instant::now();
+    function.latest = function.minimized.evaluate(&start, &mut subgradient)?;
+    function.oracle_seconds += oracle_begin.elapsed().as_secs_f64();
+    function.scale = scale_of(&subgradient);
+    let value = function.scaled(&mut subgradient)?;
+    // A subgradient of 0 proves the start optimal.
+    let is_optimal = subgradient.iter().all(|&entry| entry == 0.0);
 
     let mut run = Run {
         begin,
         sense: function.minimized.sense(),
-        scale,
-        best: value,
+        scale: function.scale,
+        best: function.latest,
         best_point: start.clone(),
         steps: 0,
         trace: Vec::with_capacity(settings.limits.steps.unwrap_or(0).min(10_000) + 1),
     };
     let mut failure = None;
-    let mut method = (norm > 0.0).then(|| make_method(&function, &start, value, &subgradient, settings));
-    let mut flow = run.record(&function, StepReport { value, ..StepReport::default() }, observer);
+    let mut method = (!is_optimal).then(|| {
+        let start = Start { point: &start, value, subgradient: &subgradient };
+        make_method(&function, start, settings, minimizer_box)
+    });
+    let mut flow = run.record(&function, StepReport::default(), observer);
     let status = loop {
         let Some(method) = &mut method else { break Status::Optimal };
         let is_interrupted = interrupt.is_some_and(|flag| flag.load(Ordering::Relaxed)) || flow.is_break();
@@ -144,8 +166,8 @@ pub fn solve(
         match method.step(&mut function) {
             Ok(Progress::Step(report)) => {
                 run.steps += 1;
-                if report.value < run.best {
-                    run.best = report.value;
+                if function.latest < run.best {
+                    run.best = function.latest;
                     run.best_point.copy_from_slice(method.trial());
                 }
                 flow = run.record(&function, report, observer);
@@ -159,10 +181,10 @@ pub fn solve(
         }
     };
 
-    let magnitude = function.magnitude(run.best);
-    let corners = box_of_minimizer.as_ref().map(|(lower, upper)| (lower.as_slice(), upper.as_slice()));
+    let best = run.best * function.scale;
+    let magnitude = function.magnitude(best);
     let bound = match &mut method {
-        Some(method) => method.bound(corners),
+        Some(method) => method.bound(best),
         None => Some(crate::method::Bound { estimate: 0.0, proved: Some(0.0) }),
     };
     Ok(Solution {
@@ -184,30 +206,41 @@ pub fn solve(
 
 fn make_method(
     function: &Function<'_>,
-    start: &[f64],
-    value: f64,
-    subgradient: &[f64],
+    start: Start<'_>,
     settings: &ValidSettings,
+    minimizer_box: Option<(Vec<f64>, Vec<f64>)>,
 ) -> Box<dyn Method> {
     let eta0 = settings.proximity.eta0;
     match settings.method {
-        MethodName::Descent => Box::new(Descent::new(start, value, subgradient, eta0.unwrap_or(10.0))),
-        MethodName::Adam => Box::new(Adam::new(start, subgradient, eta0.unwrap_or(1.0))),
+        MethodName::Descent => Box::new(Descent::new(start, eta0.unwrap_or(10.0))),
+        MethodName::Adam => Box::new(Adam::new(start, eta0.unwrap_or(1.0))),
         MethodName::Bundle => {
             let strategy = settings.proximity.strategy;
             let proximity = match (strategy, eta0) {
-                (Strategy::Auto, None) => Proximity::automatic(start, value),
+                (Strategy::Auto, None) => Proximity::automatic(start.point, start.value),
                 (_, eta0) => Proximity::new(strategy, eta0.unwrap_or(100.0)),
-            };
-            let proposer = QuadraticProposer::new(proximity, function.minimized.domain(), start.len());
+            }
+            .with_patience(settings.proximity.serious_steps, settings.proximity.null_steps);
+            let proposer = QuadraticProposer::new(proximity, function.minimized.domain(), start.point.len());
             let pruning = Pruning { lifetime: settings.pruning.lifetime, cap: settings.pruning.max_cuts };
             let tolerance = settings.tolerances.gap;
-            Box::new(BundleMethod::new(function, start, value, subgradient, proposer, pruning, tolerance))
+            Box::new(BundleMethod::new(function, start, proposer, pruning, tolerance, minimizer_box))
         }
     }
 }
 
-/// What the driver knows of a run, in units of the scaled function.
+/// What a subgradient is multiplied by to have norm 1; 1 for a subgradient of 0. Safe for entries whose squares are out of
+/// range.
+fn scale_of(subgradient: &[f64]) -> f64 {
+    let largest = subgradient.iter().fold(0.0_f64, |largest, entry| largest.max(entry.abs()));
+    if largest == 0.0 {
+        return 1.0;
+    }
+    let relative: f64 = subgradient.iter().map(|entry| (entry / largest) * (entry / largest)).sum();
+    1.0 / relative.sqrt() / largest
+}
+
+/// What the driver knows of a run; values are minimised and not scaled.
 struct Run {
     begin: Instant,
     sense: Sense,
@@ -221,14 +254,14 @@ struct Run {
 impl Run {
     fn user_value(&self, value: f64) -> f64 {
         // Adding zero turns the -0 of a flipped sign into 0.
-        self.sense.sign() * value / self.scale + 0.0
+        self.sense.sign() * value + 0.0
     }
 
     /// Whether a limit ends the run now.
     fn limit(&self, settings: &ValidSettings, function: &Function<'_>, is_interrupted: bool) -> Option<Status> {
         let limits = &settings.limits;
         let seconds = self.begin.elapsed().as_secs_f64();
-        let target = limits.target.map(|target| self.sense.sign() * target * self.scale);
+        let target = limits.target.map(|target| self.sense.sign() * target);
         match () {
             () if target.is_some_and(|target| self.best <= target) => Some(Status::BoundReached),
             () if is_interrupted => Some(Status::Interrupted),
@@ -248,15 +281,15 @@ impl Run {
         observer: &mut dyn Observer,
     ) -> std::ops::ControlFlow<()> {
         let seconds = self.begin.elapsed().as_secs_f64();
-        let (value, best) = (self.user_value(report.value), self.user_value(self.best));
+        let (value, best) = (self.user_value(function.latest), self.user_value(self.best));
         self.trace.push(TraceRow { step: self.steps, value, best, seconds });
         observer.observe(&Record {
             step: self.steps,
             value,
             best,
             is_serious: report.is_serious,
-            model: report.model.map(|model| self.user_value(model)),
-            estimate: report.estimate.map(|estimate| estimate / function.magnitude(self.best)),
+            model: report.model.map(|model| self.user_value(model / self.scale)),
+            estimate: report.estimate.map(|estimate| estimate / function.magnitude(self.best * self.scale)),
             norm: report.norm,
             eta: report.eta,
             cuts: report.cuts,

@@ -297,6 +297,17 @@ pub enum EvaluationError {
         /// The coordinate.
         found: usize,
     },
+    /// The evaluation is finite, but not once the function is scaled by the norm of its first subgradient, or not when
+    /// squared: numbers too far apart to be added.
+    #[error(
+        "evaluation {evaluation}: numbers out of range: expected values and subgradients of similar size, found value {value}"
+    )]
+    Overflow {
+        /// Which evaluation.
+        evaluation: usize,
+        /// The value.
+        value: f64,
+    },
     /// The oracle itself failed.
     #[error("evaluation {evaluation}: the oracle failed: {source}")]
     Failed {

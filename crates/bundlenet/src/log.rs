@@ -27,6 +27,11 @@ impl<W: Write> Log<W> {
         Self { with_times: false, ..Self::new(target) }
     }
 
+    /// Writes lines above the table: what is solved, and how.
+    pub fn begin(&mut self, header: &str) {
+        self.write(header);
+    }
+
     /// Writes the closing lines.
     pub fn finish(&mut self, solution: &Solution) {
         let mut lines = format!("{}: value {} after {} steps", solution.status, solution.value, solution.steps);
@@ -100,4 +105,51 @@ fn number(value: f64) -> String {
     }
     let before = if magnitude < 1.0 { 1 } else { magnitude.log10() as usize + 1 };
     format!("{value:.*}", 10_usize.saturating_sub(before))
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::{Academic, Limits, Settings, solve};
+
+    use super::*;
+
+    fn log(steps: usize) -> String {
+        let mut text = vec![];
+        let mut log = Log::timeless(&mut text);
+        log.begin("CB2");
+        let settings = Settings { limits: Limits { steps: Some(steps), ..Limits::default() }, ..Settings::default() };
+        let start = Academic::Cb2.start();
+        let solution = solve(&mut Academic::Cb2, Some(&start), &settings.check().unwrap(), &mut log, None).unwrap();
+        log.finish(&solution);
+        String::from_utf8(text).unwrap()
+    }
+
+    #[test]
+    fn a_timeless_log_is_the_same_in_every_run() {
+        let expected = "\
+CB2
+  iter step        objective             best            model      gap      |w|      eta  cuts  evals
+     0           5.410000000      5.410000000                                                        1
+     1    S      3.897445990      3.897445990      3.773720990    1.2e5    1.0e0     0.35     2      2
+step limit: value 3.897445989 after 1 steps
+";
+        let found = log(1);
+        let shown: Vec<&str> = found.lines().take(4).collect();
+        assert_eq!(shown, expected.lines().take(4).collect::<Vec<_>>(), "{found}");
+        assert!(found.contains("step limit: value 3.89744598") && found.contains("gap: estimated"), "{found}");
+        assert_eq!(log(30), log(30));
+        // Aligned: every line of the table ends in the same column.
+        let long = log(30);
+        let widths: Vec<usize> = long.lines().skip(1).take(15).map(|line| line.chars().count()).collect();
+        assert!(widths.iter().all(|width| *width == widths[0]), "{long}");
+    }
+
+    #[test]
+    fn numbers_have_ten_digits() {
+        assert_eq!(number(511_953.987_525_987_3), "511953.9875");
+        assert_eq!(number(0.0), "0.000000000");
+        assert_eq!(number(-12.5), "-12.50000000");
+        assert_eq!(number(1.5e-7), "1.500000000e-7");
+        assert_eq!(number(2.5e12), "2.500000000e12");
+    }
 }

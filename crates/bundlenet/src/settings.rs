@@ -42,7 +42,8 @@ pub enum MethodName {
     Adam,
 }
 
-/// When to stop before the optimum; whichever comes first.
+/// When to stop before the optimum; whichever comes first. There is no limit by default: an unbounded function is
+/// followed for ever.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Limits {
@@ -71,7 +72,7 @@ impl Default for Tolerances {
 }
 
 /// How the step length is chosen.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct ProximitySettings {
     /// How the bundle method adjusts it.
@@ -79,6 +80,16 @@ pub struct ProximitySettings {
     /// Initial step length; positive. Symbol `eta_0`; the function is scaled by the norm of its first subgradient. Without
     /// it `auto` finds its own, the other strategies begin with 100, descent with 10, Adam with 1.
     pub eta0: Option<f64>,
+    /// Consecutive serious steps with the same step length before soft, hard or balancing lets it grow; at least 1.
+    pub serious_steps: usize,
+    /// Consecutive null steps with the same step length before soft, hard or balancing lets it shrink; at least 1.
+    pub null_steps: usize,
+}
+
+impl Default for ProximitySettings {
+    fn default() -> Self {
+        Self { strategy: Strategy::Auto, eta0: None, serious_steps: 1, null_steps: 1 }
+    }
 }
 
 /// Which cuts are forgotten.
@@ -144,6 +155,12 @@ impl Settings {
             }
             Self { proximity: ProximitySettings { eta0: Some(eta), .. }, .. } if !positive(*eta) => {
                 wrong("proximity.eta0", "a positive finite number", eta.to_string())
+            }
+            Self { proximity: ProximitySettings { serious_steps: 0, .. }, .. } => {
+                wrong("proximity.serious_steps", "at least 1", "0".to_string())
+            }
+            Self { proximity: ProximitySettings { null_steps: 0, .. }, .. } => {
+                wrong("proximity.null_steps", "at least 1", "0".to_string())
             }
             Self { pruning: PruningSettings { lifetime: 0, .. }, .. } => {
                 wrong("pruning.lifetime", "at least 1", "0".to_string())

@@ -64,7 +64,8 @@ fn dots_kernel<L: Lanes>(rows: &[Block], vector: &[Block], products: &mut [f64])
             sums[2] = sums[2].add(L::load(&c[at]).mul(number));
             sums[3] = sums[3].add(L::load(&d[at]).mul(number));
         }
-        *products = sums.map(L::sum);
+        // Not `map`, which the compiler leaves as a call.
+        *products = [sums[0].sum(), sums[1].sum(), sums[2].sum(), sums[3].sum()];
     }
     for (row, product) in quads.remainder().chunks_exact(blocks).zip(rest) {
         *product = dot_kernel::<L>(row, vector);
@@ -116,8 +117,8 @@ fn dot_slices<L: Lanes>(a: &[f64], b: &[f64]) -> f64 {
 }
 
 #[inline(always)]
-fn solve_lower_kernel<L: Lanes>(factor: &[f64], stride: usize, vector: &mut [f64]) {
-    for row in 0..vector.len() {
+fn solve_lower_kernel<L: Lanes>(factor: &[f64], stride: usize, vector: &mut [f64], from: usize) {
+    for row in from..vector.len() {
         let entries = &factor[row * stride..row * stride + row + 1];
         let (known, rest) = vector.split_at_mut(row);
         rest[0] = (rest[0] - dot_slices::<L>(&entries[..row], known)) / entries[row];
@@ -125,8 +126,9 @@ fn solve_lower_kernel<L: Lanes>(factor: &[f64], stride: usize, vector: &mut [f64
 }
 
 multiversion! {
-    /// Solves `F y = vector` in place, with the lower triangular factor `F` by rows of length `stride`.
-    pub(crate) fn solve_lower(factor: &[f64], stride: usize, vector: &mut [f64]) = solve_lower_kernel;
+    /// Solves `F y = vector` in place, with the lower triangular factor `F` by rows of length `stride`; the entries before
+    /// `from` are solved already.
+    pub(crate) fn solve_lower(factor: &[f64], stride: usize, vector: &mut [f64], from: usize) = solve_lower_kernel;
 }
 
 #[inline(always)]
@@ -142,4 +144,25 @@ fn solve_upper_kernel<L: Lanes>(factor: &[f64], stride: usize, vector: &mut [f64
 multiversion! {
     /// Solves `F' x = vector` in place, with the lower triangular factor `F` by rows of length `stride`.
     pub(crate) fn solve_upper(factor: &[f64], stride: usize, vector: &mut [f64]) = solve_upper_kernel;
+}
+
+#[inline(always)]
+fn scale_kernel<L: Lanes>(vector: &mut [f64], factor: f64) {
+    vector.iter_mut().for_each(|entry| *entry *= factor);
+}
+
+multiversion! {
+    /// Multiplies a vector by a number.
+    pub(crate) fn scale(vector: &mut [f64], factor: f64) = scale_kernel;
+}
+
+#[inline(always)]
+fn all_within_kernel<L: Lanes>(numbers: &[f64], limit: f64) -> bool {
+    // Without branches, so that it is done many at a time.
+    numbers.iter().fold(true, |all, number| all & (number.abs() <= limit))
+}
+
+multiversion! {
+    /// Whether no number is beyond a limit, or not a number.
+    pub(crate) fn all_within(numbers: &[f64], limit: f64) -> bool = all_within_kernel;
 }

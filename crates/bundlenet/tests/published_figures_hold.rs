@@ -46,7 +46,7 @@ impl Set {
             .par_iter()
             .map(|(problem, optimum)| {
                 let limits = Limits { steps: Some(100), ..Limits::default() };
-                let proximity = ProximitySettings { strategy, eta0 };
+                let proximity = ProximitySettings { strategy, eta0, ..Default::default() };
                 let solution = run(problem, Settings { limits, proximity, ..Settings::default() });
                 COLUMNS.map(|step| {
                     // A run that is optimal earlier stays so.

@@ -145,7 +145,7 @@ fn an_oracle_that_fails_later_keeps_the_best_point() {
                     _ => Ok(value),
                 }
             });
-            let proximity = ProximitySettings { strategy: Strategy::Constant, eta0: Some(0.05) };
+            let proximity = ProximitySettings { strategy: Strategy::Constant, eta0: Some(0.05), ..Default::default() };
             let settings = Settings { method, proximity, ..Settings::default() }.check().unwrap();
             let solution = solve(&mut oracle, None, &settings, &mut Silent, None).unwrap();
             assert_eq!(solution.status, Status::OracleFailed, "{failure}");
@@ -319,4 +319,139 @@ fn academic_functions_take_few_evaluations() {
         assert_eq!(solution.status, Status::Optimal, "{function}");
         assert!(function.relative_gap(solution.value) <= 1e-7, "{function}: {}", solution.value);
     }
+}
+
+/// A maximum of random affine functions over a box, with its minimum by a linear program, as an oracle that knows the box.
+struct Boxed {
+    slopes: Vec<Vec<f64>>,
+    offsets: Vec<f64>,
+    radius: f64,
+    is_nonnegative: bool,
+}
+
+impl Boxed {
+    fn random(random: &mut impl FnMut() -> f64) -> Self {
+        let dim = 1 + (random() * 7.0) as usize;
+        let pieces = 2 + (random() * 10.0) as usize;
+        let radius = 1.0 + 5.0 * random();
+        let is_nonnegative = random() < 0.5;
+        let mut slopes: Vec<Vec<f64>> = (0..pieces).map(|_| (0..dim).map(|_| 2.0 * random() - 1.0).collect()).collect();
+        let offsets = (0..pieces).map(|_| random()).collect();
+        // The last pieces make sure that the minimum lies in the box: far out, they are above all others.
+        for at in 0..dim {
+            for sign in [-1.0, 1.0] {
+                let mut slope = vec![0.0; dim];
+                slope[at] = sign * 50.0;
+                slopes.push(slope);
+            }
+        }
+        let mut offsets: Vec<f64> = offsets;
+        offsets.extend(std::iter::repeat_n(-40.0 * radius, 2 * dim));
+        Self { slopes, offsets, radius, is_nonnegative }
+    }
+
+    fn minimum(&self) -> f64 {
+        let mut lp = microlp::Problem::new(microlp::OptimizationDirection::Minimize);
+        let lower = if self.is_nonnegative { 0.0 } else { f64::NEG_INFINITY };
+        let point: Vec<_> = (0..self.dim()).map(|_| lp.add_var(0.0, (lower, f64::INFINITY))).collect();
+        let height = lp.add_var(1.0, (f64::NEG_INFINITY, f64::INFINITY));
+        for (slope, offset) in self.slopes.iter().zip(&self.offsets) {
+            let mut row: Vec<_> = point.iter().copied().zip(slope.iter().map(|entry| -entry)).collect();
+            row.push((height, 1.0));
+            lp.add_constraint(row, microlp::ComparisonOp::Ge, *offset);
+        }
+        match lp.solve().unwrap() {
+            microlp::SolveOutcome::Solution(solution) => solution.objective(),
+            microlp::SolveOutcome::Interrupted(_) => panic!("there is no limit to interrupt it"),
+        }
+    }
+}
+
+impl Oracle for Boxed {
+    fn dim(&self) -> usize {
+        self.slopes[0].len()
+    }
+
+    fn evaluate(&mut self, point: &[f64], subgradient: &mut [f64]) -> Result<f64, bundlenet::OracleError> {
+        let height = |(slope, offset): (&Vec<f64>, &f64)| -> f64 {
+            offset + slope.iter().zip(point).map(|(a, x)| a * x).sum::<f64>()
+        };
+        let heights: Vec<f64> = self.slopes.iter().zip(&self.offsets).map(height).collect();
+        let top = (0..heights.len()).max_by(|&a, &b| heights[a].total_cmp(&heights[b])).unwrap();
+        subgradient.copy_from_slice(&self.slopes[top]);
+        Ok(heights[top])
+    }
+
+    fn domain(&self) -> Domain {
+        if self.is_nonnegative { Domain::Nonnegative } else { Domain::Free }
+    }
+
+    fn minimizer_box(&self) -> Option<(Vec<f64>, Vec<f64>)> {
+        let lower = if self.is_nonnegative { 0.0 } else { -self.radius };
+        Some((vec![lower; self.dim()], vec![self.radius; self.dim()]))
+    }
+}
+
+/// The proved gap is never below the true one, the model never above the function, and runs that say optimal are: with
+/// many cuts and with caps so tight that every step aggregates.
+#[test]
+fn certificates_models_and_optima_hold_under_every_cap() {
+    let mut state = 17_u64;
+    let mut random = || {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (state >> 11) as f64 / (1_u64 << 53) as f64
+    };
+    let mut solved = 0;
+    for round in 0..2000 {
+        let mut oracle = Boxed::random(&mut random);
+        let minimum = oracle.minimum();
+        let max_cuts = [3, 4, 5, 8, 1000][round % 5];
+        let steps = [3, 10, 40, 400][round % 4];
+        let start: Vec<f64> = (0..oracle.dim()).map(|_| random() * oracle.radius).collect();
+        let pruning = bundlenet::PruningSettings { max_cuts, ..Default::default() };
+        let limits = Limits { steps: Some(steps), ..Limits::default() };
+        let settings = Settings { pruning, limits, ..Settings::default() }.check().unwrap();
+        let mut model_is_below = |record: &Record| {
+            if let (Some(model), Some(norm)) = (record.model, record.norm) {
+                // The model at the trial point, below the function there.
+                assert!(
+                    model <= record.value + 1e-9 * (1.0 + norm),
+                    "round {round}, step {}: {model} {}",
+                    record.step,
+                    record.value
+                );
+            }
+            ControlFlow::Continue(())
+        };
+        let solution = solve(&mut oracle, Some(&start), &settings, &mut model_is_below, None).unwrap();
+        let gap = (solution.value - minimum) / solution.value.abs().max(1.0);
+        let proved = solution.certificate.unwrap();
+        assert!(gap >= -1e-9, "round {round}: {} is below the minimum {minimum}", solution.value);
+        assert!(proved >= gap - 1e-9, "round {round}: proved {proved:e}, true {gap:e}");
+        if solution.status == Status::Optimal {
+            assert!(gap <= 1e-6, "round {round}: optimal with a gap of {gap:e}");
+            solved += 1;
+        }
+    }
+    assert!(solved > 500, "{solved}");
+}
+
+#[test]
+fn functions_of_extreme_size_are_solved_or_refused() {
+    for factor in [1e-280, 1e-160, 1e150, 1e290] {
+        let mut oracle = FnOracle::new(2, move |point: &[f64], subgradient: &mut [f64]| {
+            let (x, y) = (point[0] - 3.0, point[1] + 1.0);
+            subgradient.copy_from_slice(&[factor * x.signum(), 2.0 * factor * y.signum()]);
+            Ok(factor * (x.abs() + 2.0 * y.abs()))
+        });
+        let solution = run(&mut oracle, &steps(200));
+        assert!(solution.value / factor < 1e-3 || solution.value < 1e-7, "{factor:e}: {}", solution.value);
+    }
+    // A value that is out of range beside the slope.
+    let mut oracle = FnOracle::new(1, |point: &[f64], subgradient: &mut [f64]| {
+        subgradient[0] = 1e-20 * point[0].signum();
+        Ok(1e300 + 1e-20 * point[0].abs())
+    });
+    let error = solve(&mut oracle, Some(&[1.0]), &steps(5), &mut Silent, None).unwrap_err();
+    assert!(error.to_string().contains("out of range"), "{error}");
 }

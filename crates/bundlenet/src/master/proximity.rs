@@ -25,6 +25,8 @@ pub enum Strategy {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Outcome {
     pub(crate) is_serious: bool,
+    /// Whether a null step brought a cut that was there already: the next proposal would be the same.
+    pub(crate) is_repeated: bool,
     /// `f(centre) - f(trial)` before the centre moves.
     pub(crate) decrease: f64,
     /// What the model promised of it, `v`.
@@ -64,6 +66,8 @@ mod auto {
     pub(super) const FAR: f64 = 1.05;
     /// Factors of the steps after those.
     pub(super) const FACTORS: (f64, f64) = (0.4, 3.0);
+    /// Factor when a step brought nothing new.
+    pub(super) const REPEATED: f64 = 0.1;
     /// The floor, as a share of the scale found, and its growth with every null step that promises little.
     pub(super) const FLOOR_SHARE: f64 = 1.0 / 3.0;
     pub(super) const FLOOR_GROWTH: f64 = 1.007;
@@ -78,13 +82,22 @@ mod auto {
 pub(crate) struct Proximity {
     strategy: Strategy,
     eta: f64,
+    /// Consecutive serious and null steps before `eta` may grow or shrink: the middle-term rule.
+    required: (usize, usize),
+    /// Consecutive steps of the same kind with the present `eta`, and whether they were serious.
+    run: (usize, bool),
     steps: usize,
     floor: f64,
 }
 
 impl Proximity {
     pub(crate) fn new(strategy: Strategy, eta: f64) -> Self {
-        Self { strategy, eta, steps: 0, floor: 0.0 }
+        Self { strategy, eta, required: (1, 1), run: (0, true), steps: 0, floor: 0.0 }
+    }
+
+    /// Requires so many consecutive serious or null steps before `eta` grows or shrinks.
+    pub(crate) fn with_patience(self, serious: usize, null: usize) -> Self {
+        Self { required: (serious, null), ..self }
     }
 
     /// `auto` with an initial value of its own: the first length at hand. The size of the start point; where that is 0, a
@@ -108,6 +121,8 @@ impl Proximity {
 
     pub(crate) fn update(&mut self, outcome: &Outcome) {
         self.steps += 1;
+        self.run =
+            if self.run.1 == outcome.is_serious { (self.run.0 + 1, self.run.1) } else { (1, outcome.is_serious) };
         let long = 0.5 * ETA_STAR * outcome.norm_squared;
         let promises_little = |share: f64| outcome.promised < share * (outcome.sigma + long);
         let factor = match (self.strategy, outcome.is_serious) {
@@ -125,19 +140,31 @@ impl Proximity {
                 self.floor = auto::FLOOR_SHARE * self.eta * factor;
                 factor
             }
+            (Strategy::Auto, false) if outcome.is_repeated => {
+                self.floor *= auto::REPEATED;
+                auto::REPEATED
+            }
             (Strategy::Auto, true) => interpolation(outcome).clamp(1.0, auto::FACTORS.1),
             (Strategy::Auto, false) => {
                 if outcome.error > auto::VERY_FAR * outcome.promised {
                     self.floor *= auto::FLOOR_DECAY;
                 } else if promises_little(auto::FLOOR_LITTLE) {
-                    self.floor *= auto::FLOOR_GROWTH;
+                    self.floor = (self.floor * auto::FLOOR_GROWTH).min(MOST);
                 }
                 // A new cut that is far off at the centre came from too far away.
                 let is_far = outcome.error > auto::FAR * outcome.promised;
                 if is_far { interpolation(outcome).clamp(auto::FACTORS.0, 1.0) } else { 1.0 }
             }
         };
+        let required = if outcome.is_serious { self.required.0 } else { self.required.1 };
+        if self.strategy != Strategy::Auto && self.run.0 < required {
+            return;
+        }
+        let before = self.eta;
         self.eta = (self.eta * factor).max(self.floor).clamp(LEAST.min(self.eta), MOST.max(self.eta));
+        if self.eta != before {
+            self.run.0 = 0;
+        }
     }
 }
 
@@ -152,4 +179,80 @@ fn secant(outcome: &Outcome) -> f64 {
 fn interpolation(outcome: &Outcome) -> f64 {
     let missing = 2.0 * (1.0 - outcome.decrease / outcome.promised);
     if missing > 0.0 { 1.0 / missing } else { f64::INFINITY }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A step that is as good as promised, or as bad.
+    fn outcome(is_serious: bool, norm_squared: f64, sigma: f64) -> Outcome {
+        let promised = 10.0 * norm_squared + sigma;
+        let decrease = if is_serious { promised } else { -promised };
+        Outcome {
+            is_serious,
+            is_repeated: false,
+            decrease,
+            promised,
+            norm_squared,
+            sigma,
+            error: 2.0 * promised,
+            slope: 0.0,
+        }
+    }
+
+    fn eta_after(strategy: Strategy, outcomes: &[Outcome]) -> f64 {
+        let mut proximity = Proximity::new(strategy, 10.0);
+        outcomes.iter().for_each(|outcome| proximity.update(outcome));
+        proximity.eta()
+    }
+
+    #[test]
+    fn the_papers_rules() {
+        // The terms of the stop test: 5e4 |w|^2 and sigma.
+        let (steep, flat) = (1e-3, 1e-9);
+        let serious = [outcome(true, steep, 1.0)];
+        let null = [outcome(false, steep, 1.0)];
+        for strategy in [Strategy::Soft, Strategy::Hard, Strategy::Balancing] {
+            assert_eq!(eta_after(strategy, &serious), 11.0, "{strategy:?}");
+        }
+        assert_eq!(eta_after(Strategy::Constant, &serious), 10.0);
+        assert_eq!(eta_after(Strategy::Constant, &null), 10.0);
+        // Promised 1.01, with a long step 51: not little.
+        assert_eq!(eta_after(Strategy::Soft, &null), 9.0);
+        assert_eq!(eta_after(Strategy::Hard, &null), 9.0);
+        // Promised 0.02, with a long step 50: little.
+        let little = [outcome(false, steep, 0.01)];
+        assert_eq!(eta_after(Strategy::Soft, &little), 10.0);
+        assert_eq!(eta_after(Strategy::Hard, &little), 11.0);
+        // Balancing: no decrease where the first term is large already, no increase where it is small.
+        assert_eq!(eta_after(Strategy::Balancing, &little), 10.0);
+        assert_eq!(eta_after(Strategy::Balancing, &[outcome(true, flat, 1.0)]), 10.0);
+        assert_eq!(eta_after(Strategy::Balancing, &[outcome(false, flat, 1.0)]), 9.0);
+    }
+
+    #[test]
+    fn eta_stays_within_its_bounds() {
+        assert_eq!(eta_after(Strategy::Soft, &[outcome(true, 1e-3, 1.0); 200]), MOST);
+        assert_eq!(eta_after(Strategy::Soft, &[outcome(false, 1e-3, 1.0); 500]), LEAST);
+    }
+
+    #[test]
+    fn patience_counts_steps_of_a_kind_with_the_same_eta() {
+        let mut proximity = Proximity::new(Strategy::Soft, 10.0).with_patience(2, 3);
+        let mut etas = vec![];
+        for is_serious in [true, true, true, false, false, false, false, true, true] {
+            proximity.update(&outcome(is_serious, 1e-3, 1.0));
+            etas.push((proximity.eta() * 100.0).round() / 100.0);
+        }
+        assert_eq!(etas, [10.0, 11.0, 11.0, 11.0, 11.0, 9.9, 9.9, 9.9, 10.89]);
+    }
+
+    #[test]
+    fn auto_does_not_collapse() {
+        let mut proximity = Proximity::automatic(&[0.0; 100], 0.0);
+        assert_eq!(proximity.eta(), 10.0);
+        (0..2000).for_each(|_| proximity.update(&outcome(false, 1e-3, 1.0)));
+        assert!(proximity.eta() > 0.1, "{}", proximity.eta());
+    }
 }

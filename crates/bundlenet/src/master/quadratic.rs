@@ -16,6 +16,9 @@ use crate::vectors::{Padded, add_scaled, dot, dots};
 const FREE_ROUNDS: usize = 8;
 const MAX_ROUNDS: usize = 60;
 
+/// Changes of the Gram matrix, beyond one for each coordinate, after which it is computed anew.
+const MAX_FLIPPED: usize = 200;
+
 /// The exact quadratic master with a step-size strategy.
 pub(crate) struct QuadraticProposer {
     proximity: Proximity,
@@ -69,6 +72,10 @@ impl Matrix for Bundle {
     fn stamp(&self, place: usize) -> u64 {
         self.stamps()[place]
     }
+
+    fn largest_square(&self) -> f64 {
+        self.largest_square()
+    }
 }
 
 /// What bounds on the variables need.
@@ -83,6 +90,8 @@ struct Bounds {
     last_sum: Padded,
     last_weights: Vec<(usize, f64)>,
     flips: Vec<usize>,
+    /// Whether the Gram matrix has changed since the last solve.
+    is_changed: bool,
 }
 
 struct ReducedGram {
@@ -91,6 +100,9 @@ struct ReducedGram {
     stamps: Vec<u64>,
     masked: Padded,
     column: Vec<f64>,
+    largest_square: f64,
+    /// Coordinates taken in or out since all rows were computed.
+    flipped: usize,
 }
 
 impl Matrix for ReducedGram {
@@ -101,11 +113,16 @@ impl Matrix for ReducedGram {
     fn stamp(&self, place: usize) -> u64 {
         self.stamps[place]
     }
+
+    fn largest_square(&self) -> f64 {
+        self.largest_square
+    }
 }
 
 impl ReducedGram {
-    /// Computes the rows of cuts that are new; true if the rows of old ones are as they were.
+    /// Computes the rows of cuts that are new.
     fn update(&mut self, bundle: &Bundle, held: &[bool]) {
+        self.largest_square = bundle.largest_square();
         let places = bundle.places();
         if places > self.stride {
             let stride = (2 * places).max(8);
@@ -144,8 +161,10 @@ impl ReducedGram {
     /// Takes coordinates in or out.
     fn flip(&mut self, bundle: &Bundle, held: &[bool], flips: &[usize]) {
         let places = bundle.places();
-        // A rank-one change costs `places^2`, a row computed anew `places * dim`.
-        if flips.len() * places > places * held.len() / 2 {
+        self.flipped += flips.len();
+        // A rank-one change costs `places^2`, a row computed anew `places * dim`; and round-off adds up over many changes.
+        if flips.len() > held.len() / 2 || self.flipped > MAX_FLIPPED + held.len() {
+            self.flipped = 0;
             (0..places).filter(|&place| bundle.is_live(place)).for_each(|place| self.compute_row(bundle, held, place));
             return;
         }
@@ -175,22 +194,26 @@ impl Bounds {
                 stamps: Vec::with_capacity(FIRST_CUTS),
                 masked: Padded::zeros(dim),
                 column: Vec::with_capacity(FIRST_CUTS),
+                largest_square: 0.0,
+                flipped: 0,
             },
             sum: Padded::zeros(dim),
             last_sum: Padded::zeros(dim),
             last_weights: vec![],
             flips: Vec::with_capacity(dim),
+            is_changed: false,
         }
     }
 
     fn propose(&mut self, bundle: &Bundle, master: &mut SimplexMaster, linear: &mut Vec<f64>, proposal: &mut Proposal) {
         let eta = proposal.eta;
-        let mut rebuild = false;
+        let mut is_segment = false;
         self.gram.update(bundle, &self.held);
         let mut last_value = f64::INFINITY;
         for round in 0..MAX_ROUNDS {
             self.linear_term(bundle, eta, linear);
-            proposal.master_gap = eta * master.solve(&self.gram, linear, rebuild);
+            proposal.master_gap = eta * master.solve(&self.gram, linear, std::mem::take(&mut self.is_changed));
+            is_segment = false;
             proposal.weights.clear();
             proposal.weights.extend(master.weights());
             bundle.aggregate(&proposal.weights, &mut self.sum);
@@ -203,6 +226,10 @@ impl Bounds {
                 if value >= last_value {
                     self.search_segment(bundle, eta, proposal);
                     self.find_flips(bundle, eta);
+                    is_segment = true;
+                    if self.flips.is_empty() {
+                        break;
+                    }
                 }
                 last_value = self.value(bundle, eta, &proposal.weights);
                 self.last_sum.0.copy_from_slice(&self.sum.0);
@@ -212,10 +239,10 @@ impl Bounds {
                 self.held[index] = !self.held[index];
             }
             self.gram.flip(bundle, &self.held, &self.flips);
-            rebuild = true;
+            self.is_changed = true;
         }
         self.write_direction(bundle, proposal);
-        if !self.flips.is_empty() {
+        if is_segment || !self.flips.is_empty() {
             proposal.master_gap = true_gap(bundle, proposal);
         }
     }

@@ -42,6 +42,7 @@ pub(crate) struct SimplexMaster {
     /// `Q theta + a` by place.
     costs: Vec<f64>,
     target: Vec<f64>,
+    /// Solution of `factor y = 1`, as far as the factor has not changed since.
     ones: Vec<f64>,
     column: Vec<f64>,
     old: Vec<(usize, f64)>,
@@ -53,6 +54,8 @@ pub(crate) trait Matrix {
     fn row(&self, place: usize) -> &[f64];
     /// Stamp of the cut at a place.
     fn stamp(&self, place: usize) -> u64;
+    /// The largest square of a subgradient, of whose coordinates `Q` may leave some out.
+    fn largest_square(&self) -> f64;
 }
 
 impl SimplexMaster {
@@ -85,7 +88,12 @@ impl SimplexMaster {
     pub(crate) fn solve(&mut self, matrix: &impl Matrix, linear: &[f64], rebuild: bool) -> f64 {
         let is_kept = |(&place, &stamp): (&usize, &u64)| linear[place].is_finite() && matrix.stamp(place) == stamp;
         let kept = self.support.iter().zip(&self.stamps).all(is_kept);
-        if !kept || rebuild || self.shift == 0.0 || self.support.is_empty() {
+        // The shift has to be of the size of the cuts: far below, `1 1'` is lost in round-off, far above, the cuts are.
+        let size = matrix.largest_square();
+        let wanted = if size > 0.0 { size } else { 1.0 };
+        let is_off = !(self.shift <= 100.0 * wanted && self.shift >= 0.01 * wanted);
+        if !kept || rebuild || is_off || self.support.is_empty() {
+            self.shift = wanted;
             self.restart(matrix, linear);
         }
         let mut best_value = f64::INFINITY;
@@ -121,13 +129,13 @@ impl SimplexMaster {
         };
         old.clear();
         old.extend(held.filter(is_kept).map(|((&place, &weight), _)| (place, weight)));
+        self.ones.clear();
         self.support.clear();
         self.stamps.clear();
         self.theta.clear();
         let total: f64 = old.iter().map(|&(_, weight)| weight).sum();
         if total > 0.0 {
             // Wherever a dependent cut is left out its weight goes to the others, by the scaling below.
-            self.shift = old.iter().map(|&(place, _)| matrix.row(place)[place]).fold(0.0, f64::max);
             for &(place, weight) in &old {
                 if self.append(matrix, place) {
                     self.theta.push(weight);
@@ -138,7 +146,6 @@ impl SimplexMaster {
             let value = |place: usize| 0.5 * matrix.row(place)[place] + linear[place];
             let live = (0..linear.len()).filter(|&place| linear[place].is_finite());
             let Some(best) = live.min_by(|&a, &b| value(a).total_cmp(&value(b))) else { return };
-            self.shift = matrix.row(best)[best];
             self.append(matrix, best);
             self.theta.push(1.0);
         }
@@ -151,9 +158,6 @@ impl SimplexMaster {
         let size = self.support.len();
         if size >= self.stride {
             self.grow(2 * size + 8);
-        }
-        if self.shift <= 0.0 {
-            self.shift = 1.0;
         }
         let row = matrix.row(place);
         self.column.clear();
@@ -184,7 +188,7 @@ impl SimplexMaster {
 
     /// Solves `factor y = column` in place.
     fn forward(&mut self) {
-        solve_lower(&self.factor, self.stride, &mut self.column);
+        solve_lower(&self.factor, self.stride, &mut self.column, 0);
     }
 
     /// Solves `factor' x = column` in place.
@@ -195,6 +199,7 @@ impl SimplexMaster {
     /// Removes the cut at a position of the support and mends the factor by rotations.
     fn remove(&mut self, position: usize) {
         let size = self.support.len();
+        self.ones.truncate(position);
         self.support.remove(position);
         self.stamps.remove(position);
         self.theta.remove(position);
@@ -221,10 +226,9 @@ impl SimplexMaster {
     /// Solves on the support, ignoring signs, and goes there or as far as signs allow. True if all the way.
     fn move_towards_target(&mut self, linear: &[f64]) -> bool {
         // theta = multiplier M^-1 1 - M^-1 a with the multiplier that makes the sum 1.
-        self.column.clear();
-        self.column.resize(self.support.len(), 1.0);
-        self.forward();
-        self.ones.clone_from(&self.column);
+        let known = self.ones.len();
+        self.ones.resize(self.support.len(), 1.0);
+        solve_lower(&self.factor, self.stride, &mut self.ones, known);
         // A common term in `a` changes nothing but the round-off.
         let common = self.support.iter().map(|&place| linear[place]).fold(f64::INFINITY, f64::min);
         self.column.clear();
@@ -378,6 +382,7 @@ impl SimplexMaster {
             weights[from] -= step;
             weights[to] += step;
         }
+        self.ones.clear();
         self.support.clear();
         self.stamps.clear();
         self.theta.clear();

@@ -1,6 +1,6 @@
 //! Adam (Kingma and Ba, 2015) on subgradients.
 
-use super::{Method, Progress, StepReport};
+use super::{Method, Progress, Start, StepReport};
 use crate::driver::Function;
 use crate::error::EvaluationError;
 
@@ -18,12 +18,12 @@ pub(crate) struct Adam {
 }
 
 impl Adam {
-    pub(crate) fn new(start: &[f64], subgradient: &[f64], rate: f64) -> Self {
+    pub(crate) fn new(start: Start<'_>, rate: f64) -> Self {
         Self {
-            point: start.to_vec(),
-            subgradient: subgradient.to_vec(),
-            first: vec![0.0; start.len()],
-            second: vec![0.0; start.len()],
+            point: start.point.to_vec(),
+            subgradient: start.subgradient.to_vec(),
+            first: vec![0.0; start.point.len()],
+            second: vec![0.0; start.point.len()],
             rate,
             steps: 0,
         }
@@ -45,8 +45,8 @@ impl Method for Adam {
             *x -= self.rate * (*first / first_share) / ((*second / second_share).sqrt() + EPSILON);
         }
         function.project(&mut self.point);
-        let value = function.evaluate(&self.point, &mut self.subgradient)?;
-        Ok(Progress::Step(StepReport { value, eta: Some(self.rate), ..StepReport::default() }))
+        function.evaluate(&self.point, &mut self.subgradient)?;
+        Ok(Progress::Step(StepReport { eta: Some(self.rate), ..StepReport::default() }))
     }
 
     fn trial(&self) -> &[f64] {

@@ -2,7 +2,7 @@
 
 use std::time::Instant;
 
-use super::{Bound, Method, Progress, StepReport};
+use super::{Bound, Method, Progress, Start, StepReport};
 use crate::bundle::Bundle;
 use crate::driver::Function;
 use crate::error::EvaluationError;
@@ -36,34 +36,38 @@ pub(crate) struct BundleMethod<P> {
     is_free: bool,
     /// Whether the proposal is one for the bundle as it is.
     is_fresh: bool,
+    /// Corners of a box that holds a minimiser, and the greatest lower bound on the minimum that it proved.
+    minimizer_box: Option<(Vec<f64>, Vec<f64>)>,
+    lower_bound: f64,
     /// Null steps in a row that brought no new cut.
     repeats: usize,
     master_seconds: f64,
 }
 
 impl<P: Proposer> BundleMethod<P> {
-    /// Starts at a point with its value and subgradient. `tolerance` is relative to `max(1, |f|)` in the user's units.
+    /// `tolerance` is relative to `max(1, |f|)` in the user's units.
     pub(crate) fn new(
         function: &Function<'_>,
-        start: &[f64],
-        value: f64,
-        subgradient: &[f64],
+        start: Start<'_>,
         proposer: P,
         pruning: Pruning,
         tolerance: f64,
+        minimizer_box: Option<(Vec<f64>, Vec<f64>)>,
     ) -> Self {
-        let dim = start.len();
+        let dim = start.point.len();
         Self {
-            bundle: Bundle::new(start, value, &Padded::of(subgradient), pruning.cap.min(FIRST_CUTS)),
+            bundle: Bundle::new(start.point, start.value, &Padded::of(start.subgradient), pruning.cap.min(FIRST_CUTS)),
             proposer,
             proposal: Proposal::new(dim),
             pruning,
             tolerance,
-            trial: start.to_vec(),
+            trial: start.point.to_vec(),
             subgradient: Padded::zeros(dim),
             slopes: Vec::with_capacity(FIRST_CUTS),
             is_free: function.is_free(),
             is_fresh: false,
+            minimizer_box,
+            lower_bound: f64::NEG_INFINITY,
             repeats: 0,
             master_seconds: 0.0,
         }
@@ -73,7 +77,21 @@ impl<P: Proposer> BundleMethod<P> {
         let begin = Instant::now();
         self.proposer.propose(&self.bundle, &mut self.proposal);
         self.is_fresh = true;
+        self.raise_lower_bound();
         self.master_seconds += begin.elapsed().as_secs_f64();
+    }
+
+    /// The aggregate subgradient inequality `f(y) >= f(c) - sigma + w'(y - c)`, which holds for any weights on the cuts, at
+    /// the worst corner of the box.
+    fn raise_lower_bound(&mut self) {
+        if let Some((lower, upper)) = &self.minimizer_box {
+            let direction = self.proposal.direction.numbers(self.trial.len());
+            let reach: f64 = (direction.iter().zip(self.bundle.centre()).zip(lower.iter().zip(upper)))
+                .map(|((w, c), (low, high))| if *w > 0.0 { w * (c - low) } else { w * (c - high) })
+                .sum();
+            let bound = self.bundle.centre_value() - self.proposal.sigma - reach;
+            self.lower_bound = self.lower_bound.max(bound);
+        }
     }
 
     fn estimate(&self) -> f64 {
@@ -89,10 +107,11 @@ impl<P: Proposer> BundleMethod<P> {
         function.project(&mut self.trial);
     }
 
-    /// Products of all subgradients with the step from the centre to the trial point.
-    fn write_slopes(&mut self) {
+    /// Products of all subgradients with the step from the centre to the trial point. They are in the Gram matrix, unless
+    /// bounds bend the direction or a cut with weight has just been forgotten.
+    fn write_slopes(&mut self, are_weights_whole: bool) {
         let eta = self.proposal.eta;
-        if self.is_free {
+        if self.is_free && are_weights_whole {
             self.bundle.gram_combine(&self.proposal.weights, &mut self.slopes);
         } else {
             self.bundle.products(&self.proposal.direction, &mut self.slopes);
@@ -120,10 +139,10 @@ impl<P: Proposer> Method for BundleMethod<P> {
 
         let slope = dot(&self.subgradient.0, &self.proposal.direction.0);
         let error = centre_value - value - self.proposal.eta * slope;
+        let is_aggregated = self.bundle.make_room(self.pruning.cap, &self.proposal.weights);
         let taken = self.bundle.taken();
-        self.bundle.make_room(self.pruning.cap, &self.proposal.weights);
         let newest = if is_serious {
-            self.write_slopes();
+            self.write_slopes(!is_aggregated);
             self.bundle.move_to(&self.trial, value, &self.subgradient, &self.slopes)
         } else {
             self.bundle.insert(&self.subgradient, error)
@@ -134,6 +153,7 @@ impl<P: Proposer> Method for BundleMethod<P> {
         let Proposal { eta, norm_squared, sigma, .. } = self.proposal;
         self.proposer.learn(&Outcome {
             is_serious,
+            is_repeated,
             decrease: centre_value - value,
             promised,
             norm_squared,
@@ -142,7 +162,6 @@ impl<P: Proposer> Method for BundleMethod<P> {
             slope,
         });
         Ok(Progress::Step(StepReport {
-            value,
             is_serious: Some(is_serious),
             model: Some(centre_value - promised),
             estimate: Some(self.estimate()),
@@ -160,18 +179,11 @@ impl<P: Proposer> Method for BundleMethod<P> {
         self.master_seconds
     }
 
-    fn bound(&mut self, box_of_minimizer: Option<(&[f64], &[f64])>) -> Option<Bound> {
+    fn bound(&mut self, best: f64) -> Option<Bound> {
         if !self.is_fresh {
             self.propose();
         }
-        // Aggregate subgradient inequality at the centre: f(y) >= f(c) - sigma + w'(y - c) for all y in the domain.
-        let direction = self.proposal.direction.numbers(self.trial.len());
-        let proved = box_of_minimizer.map(|(lower, upper)| {
-            let reach: f64 = (direction.iter().zip(self.bundle.centre()).zip(lower.iter().zip(upper)))
-                .map(|((w, c), (low, high))| if *w > 0.0 { w * (c - low) } else { w * (c - high) })
-                .sum();
-            self.proposal.sigma + reach
-        });
+        let proved = self.lower_bound.is_finite().then_some(best - self.lower_bound);
         Some(Bound { estimate: self.estimate(), proved })
     }
 }

@@ -1,6 +1,6 @@
 //! Subgradient descent: a step along the subgradient, halved when more than two steps brought no new best.
 
-use super::{Method, Progress, StepReport};
+use super::{Method, Progress, Start, StepReport};
 use crate::driver::Function;
 use crate::error::EvaluationError;
 
@@ -16,9 +16,9 @@ pub(crate) struct Descent {
 }
 
 impl Descent {
-    pub(crate) fn new(start: &[f64], value: f64, subgradient: &[f64], length: f64) -> Self {
-        let (point, subgradient) = (start.to_vec(), subgradient.to_vec());
-        Self { point, subgradient, best: value, length, without_best: 0 }
+    pub(crate) fn new(start: Start<'_>, length: f64) -> Self {
+        let (point, subgradient) = (start.point.to_vec(), start.subgradient.to_vec());
+        Self { point, subgradient, best: start.value, length, without_best: 0 }
     }
 }
 
@@ -41,7 +41,7 @@ impl Method for Descent {
                 self.without_best = 0;
             }
         }
-        Ok(Progress::Step(StepReport { value, eta: Some(eta), ..StepReport::default() }))
+        Ok(Progress::Step(StepReport { eta: Some(eta), ..StepReport::default() }))
     }
 
     fn trial(&self) -> &[f64] {

@@ -24,8 +24,8 @@ pub(crate) trait Method {
         0.0
     }
 
-    /// What the method knows of how far it is from the minimum; `None` if it knows nothing.
-    fn bound(&mut self, _box_of_minimizer: Option<(&[f64], &[f64])>) -> Option<Bound> {
+    /// What the method knows of how far the best value is from the minimum; `None` if it knows nothing.
+    fn bound(&mut self, _best: f64) -> Option<Bound> {
         None
     }
 }
@@ -37,6 +37,14 @@ pub(crate) struct Bound {
     pub(crate) estimate: f64,
     /// A proof: the minimum is no further below the best value than this.
     pub(crate) proved: Option<f64>,
+}
+
+/// Where a run begins: the point, and the scaled function there.
+#[derive(Clone, Copy)]
+pub(crate) struct Start<'a> {
+    pub(crate) point: &'a [f64],
+    pub(crate) value: f64,
+    pub(crate) subgradient: &'a [f64],
 }
 
 /// What a step came to, in units of the scaled function.
@@ -52,7 +60,6 @@ pub(crate) enum Progress {
 /// What the log shows of a step.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct StepReport {
-    pub(crate) value: f64,
     /// Whether the centre moved, where there is one.
     pub(crate) is_serious: Option<bool>,
     /// Value of the model at the trial point.
