@@ -260,7 +260,6 @@ impl Run {
     /// Whether a limit ends the run now.
     fn limit(&self, settings: &ValidSettings, function: &Function<'_>, is_interrupted: bool) -> Option<Status> {
         let limits = &settings.limits;
-        let seconds = self.begin.elapsed().as_secs_f64();
         let target = limits.target.map(|target| self.sense.sign() * target);
         match () {
             () if target.is_some_and(|target| self.best <= target) => Some(Status::BoundReached),
@@ -269,7 +268,9 @@ impl Run {
             () if limits.oracle_calls.is_some_and(|most| function.minimized.evaluations() >= most) => {
                 Some(Status::OracleCallLimit)
             }
-            () if limits.seconds.is_some_and(|most| seconds >= most) => Some(Status::TimeLimit),
+            () if limits.seconds.is_some_and(|most| self.begin.elapsed().as_secs_f64() >= most) => {
+                Some(Status::TimeLimit)
+            }
             () => None,
         }
     }

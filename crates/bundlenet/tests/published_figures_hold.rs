@@ -85,11 +85,17 @@ fn constant_step_on_assignments() {
 }
 
 /// The default, untuned, against the best strategy and initial value of the paper's grid, chosen for each column.
+///
+/// With `BUNDLENET_ALL` set it takes all test instances, and GA-20-400 too: the table of `docs/results.md`.
 #[test]
 fn auto_is_as_good_as_the_best_of_the_grid() {
     let Some(data) = public::data() else { return };
     // Late gaps on assignments are those of a few instances, so all of them are needed for a mean.
-    for (name, every) in [("MCNDsmallCom40", 3), ("MCNDbigCom40", 3), ("GA", 1)] {
+    let all = std::env::var_os("BUNDLENET_ALL").is_some();
+    let every = if all { 1 } else { 3 };
+    let mut sets = vec![("MCNDsmallCom40", every), ("MCNDbigCom40", every), ("GA", 1)];
+    sets.extend(all.then_some(("GA_20400", 1)));
+    for (name, every) in sets {
         let set = Set::read(&data, name, every);
         let auto = set.gaps(Strategy::Auto, None);
         let mut best = [f64::INFINITY; 4];
@@ -99,10 +105,10 @@ fn auto_is_as_good_as_the_best_of_the_grid() {
                 best = std::array::from_fn(|column| best[column].min(gaps[column]));
             }
         }
-        println!("{name}: auto {auto:.4?}, best of the grid {best:.4?}");
+        println!("{name} ({}): auto {auto:.6?}, best of the grid {best:.6?}", set.0.len());
         for (auto, best) in auto.into_iter().zip(best) {
             // Below 1e-5 percent both are at the tolerance of the stop test.
-            assert!(auto <= 1.1 * best + 1e-5, "{name}: {auto} against {best}");
+            assert!(name == "GA_20400" || auto <= 1.1 * best + 1e-5, "{name}: {auto} against {best}");
         }
     }
 }

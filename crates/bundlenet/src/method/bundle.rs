@@ -125,13 +125,16 @@ impl<P: Proposer> Method for BundleMethod<P> {
         self.propose();
         let centre_value = self.bundle.centre_value();
         let promised = self.proposal.decrease();
-        // Spec section 3: eta* |w|^2 + sigma <= eps max(1, |f|).
-        if self.estimate() <= self.tolerance * function.magnitude(centre_value) {
+        let allowed = self.tolerance * function.magnitude(centre_value);
+        // The stop test eta* |w|^2 + sigma <= eps max(1, |f|) is an estimate: where a proof can be had, it is asked for.
+        let is_estimated = self.estimate() <= allowed;
+        let is_proved = centre_value - self.lower_bound <= allowed;
+        if is_proved || is_estimated && self.minimizer_box.is_none() {
             return Ok(Progress::Optimal);
         }
         self.write_trial(function);
         if self.trial == self.bundle.centre() || self.repeats > MOST_REPEATS {
-            return Ok(Progress::Stalled);
+            return Ok(if is_estimated { Progress::Optimal } else { Progress::Stalled });
         }
         let value = function.evaluate(&self.trial, self.subgradient.numbers_mut(self.trial.len()))?;
         self.is_fresh = false;
