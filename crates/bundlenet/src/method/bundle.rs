@@ -7,7 +7,7 @@ use crate::bundle::Bundle;
 use crate::driver::Function;
 use crate::error::EvaluationError;
 use crate::master::{ETA_STAR, FIRST_CUTS, Outcome, Proposal, Proposer};
-use crate::vectors::{Padded, dot};
+use crate::vectors::{Padded, add_scaled, dot};
 
 /// Share of the promised decrease that makes a step serious, `m`.
 const SERIOUS_SHARE: f64 = 0.01;
@@ -100,10 +100,9 @@ impl<P: Proposer> BundleMethod<P> {
 
     /// `centre - eta w`, in bounds.
     fn write_trial(&mut self, function: &Function<'_>) {
-        let (eta, direction) = (self.proposal.eta, self.proposal.direction.numbers(self.trial.len()));
-        for ((x, centre), w) in self.trial.iter_mut().zip(self.bundle.centre()).zip(direction) {
-            *x = centre - eta * w;
-        }
+        self.trial.copy_from_slice(self.bundle.centre());
+        let direction = self.proposal.direction.numbers(self.trial.len());
+        add_scaled(&mut self.trial, -self.proposal.eta, direction);
         function.project(&mut self.trial);
     }
 
