@@ -26,11 +26,8 @@ pub(crate) struct Evaluate {
 /// The object printed with `--json`.
 #[derive(Serialize)]
 struct Report {
-    file: String,
-    problem: &'static str,
-    /// Sense of the dual.
-    sense: &'static str,
-    dimension: usize,
+    #[serde(flatten)]
+    subject: output::Subject,
     /// In the problem's own sense: a lower bound where the dual is maximised, an upper bound where it is minimised.
     value: f64,
     /// Of the value as reported.
@@ -41,6 +38,7 @@ impl Evaluate {
     pub(crate) fn run(self) -> Result<(), Failure> {
         let problem = self.instance.read()?;
         let mut dual = problem.dual();
+        let subject = output::Subject::new(&self.instance.file, &problem, &*dual);
         let mut function = Minimized::new(&mut *dual)?;
         let (dimension, sense) = (function.dim(), function.sense());
         let point = match &self.multipliers {
@@ -51,19 +49,12 @@ impl Evaluate {
         let value = function.evaluate(&point, &mut subgradient)?;
         // Back to the problem's sense; adding zero turns -0 into 0.
         subgradient.iter_mut().for_each(|entry| *entry = sense.sign() * *entry + 0.0);
-        let report = Report {
-            file: self.instance.file.display().to_string(),
-            problem: output::problem_name(&problem),
-            sense: output::sense_name(sense),
-            dimension,
-            value: sense.sign() * value + 0.0,
-            subgradient,
-        };
+        let report = Report { subject, value: sense.sign() * value + 0.0, subgradient };
         if self.json {
             return output::json(&report);
         }
         let norm = report.subgradient.iter().map(|entry| entry * entry).sum::<f64>().sqrt();
-        let bound = if report.sense == "max" { "lower" } else { "upper" };
+        let bound = report.subject.bound();
         output::table(&[
             ("value", format!("{}  ({bound} bound on the problem)", report.value)),
             ("|subgradient|", norm.to_string()),

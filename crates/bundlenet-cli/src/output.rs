@@ -1,8 +1,9 @@
 //! Results to standard output.
 
 use std::io::{self, Write};
+use std::path::Path;
 
-use bundlenet::{Problem, Sense};
+use bundlenet::{Oracle, Problem, Sense};
 use serde::Serialize;
 
 use crate::failure::Failure;
@@ -24,6 +25,32 @@ pub(crate) fn table(rows: &[(&str, String)]) -> Result<(), Failure> {
     let width = rows.iter().map(|(name, _)| name.len()).max().unwrap_or(0);
     let text: String = rows.iter().map(|(name, value)| format!("{name:<width$}  {value}\n")).collect();
     Ok(io::stdout().lock().write_all(text.as_bytes())?)
+}
+
+/// What a report is about; the first fields of its JSON object.
+#[derive(Serialize)]
+pub(crate) struct Subject {
+    pub(crate) file: String,
+    pub(crate) problem: &'static str,
+    /// Sense of the dual.
+    pub(crate) sense: &'static str,
+    pub(crate) dimension: usize,
+}
+
+impl Subject {
+    pub(crate) fn new(file: &Path, problem: &Problem, dual: &dyn Oracle) -> Self {
+        Self {
+            file: file.display().to_string(),
+            problem: problem_name(problem),
+            sense: sense_name(dual.sense()),
+            dimension: dual.dim(),
+        }
+    }
+
+    /// Which way the value bounds the problem.
+    pub(crate) fn bound(&self) -> &'static str {
+        if self.sense == "max" { "lower" } else { "upper" }
+    }
 }
 
 /// What `--json` calls a problem family.

@@ -94,10 +94,8 @@ enum Cuts {
 /// The object printed with `--json`.
 #[derive(Serialize)]
 struct Report {
-    file: String,
-    problem: &'static str,
-    sense: &'static str,
-    dimension: usize,
+    #[serde(flatten)]
+    subject: output::Subject,
     method: &'static str,
     status: Status,
     value: f64,
@@ -166,7 +164,7 @@ impl Solve {
         let failed: Vec<&Report> = reports.iter().filter(|report| report.status == Status::OracleFailed).collect();
         let failure = failed.first().map(|report| {
             let reason = report.failure.clone().unwrap_or_default();
-            Failure::Run(anyhow::anyhow!("{}: {reason}", report.file))
+            Failure::Run(anyhow::anyhow!("{}: {reason}", report.subject.file))
         });
         if self.json {
             match reports.as_slice() {
@@ -235,10 +233,7 @@ impl Solve {
             log.finish(&solution);
         }
         let report = Report {
-            file: file.display().to_string(),
-            problem: output::problem_name(&problem),
-            sense: output::sense_name(dual.sense()),
-            dimension: dual.dim(),
+            subject: output::Subject::new(file, &problem, &*dual),
             method: self.method.name(),
             status: solution.status,
             value: solution.value,
@@ -321,7 +316,7 @@ impl Report {
     fn one_line(&self) -> String {
         format!(
             "{}  {}  {}  {} steps  {:.4} s  gap estimated {} proved {}",
-            self.file,
+            self.subject.file,
             self.value,
             self.status,
             self.steps,
@@ -332,7 +327,7 @@ impl Report {
     }
 
     fn rows(&self) -> Vec<(&'static str, String)> {
-        let bound = if self.sense == "max" { "lower" } else { "upper" };
+        let bound = self.subject.bound();
         vec![
             ("status", self.status.to_string()),
             ("value", format!("{}  ({bound} bound on the problem)", self.value)),

@@ -126,14 +126,16 @@ impl<P: Proposer> Method for BundleMethod<P> {
         let promised = self.proposal.decrease();
         let allowed = self.tolerance * function.magnitude(centre_value);
         // The stop test eta* |w|^2 + sigma <= eps max(1, |f|) is an estimate: where a proof can be had, it is asked for.
-        let is_estimated = self.estimate() <= allowed;
-        let is_proved = centre_value - self.lower_bound <= allowed;
-        if is_proved || is_estimated && self.minimizer_box.is_none() {
+        let is_optimal = match self.minimizer_box {
+            Some(_) => centre_value - self.lower_bound <= allowed,
+            None => self.estimate() <= allowed,
+        };
+        if is_optimal {
             return Ok(Progress::Optimal);
         }
         self.write_trial(function);
         if self.trial == self.bundle.centre() || self.repeats > MOST_REPEATS {
-            return Ok(if is_estimated { Progress::Optimal } else { Progress::Stalled });
+            return Ok(Progress::Stalled);
         }
         let value = function.evaluate(&self.trial, self.subgradient.numbers_mut(self.trial.len()))?;
         self.is_fresh = false;

@@ -48,27 +48,23 @@ impl AssignmentDual {
     pub fn new(instance: &Assignment) -> Self {
         let items = instance.items();
         let solved = Solved { profit: Ok(0.0), chosen: Vec::with_capacity(items) };
-        Self {
+        let mut dual = Self {
             linear: vec![1.0; items],
             solved: (0..instance.bins()).map(|_| solved.clone()).collect(),
             workers: vec![],
             instance: instance.clone(),
-        }
-        .with_workers()
+        };
+        dual.hire();
+        dual
     }
 
-    /// Whether several threads pay.
+    /// Threads that pay.
     fn threads(&self) -> usize {
         let cells = self.instance.bins() * self.instance.items();
         if cells < PARALLEL_CELLS { 1 } else { rayon::current_num_threads().min(self.instance.bins()) }
     }
 
-    /// Makes sure that there is a worker for every thread.
-    fn with_workers(mut self) -> Self {
-        self.hire();
-        self
-    }
-
+    /// Makes sure that there is a worker for every thread: the pool may be another one than at the last evaluation.
     fn hire(&mut self) {
         let (threads, items) = (self.threads(), self.instance.items());
         let capacity = self.instance.capacities().iter().copied().max().unwrap_or(0);
@@ -94,16 +90,16 @@ impl AssignmentDual {
             self.solved.chunks_mut(per_worker).zip(&mut self.workers).enumerate().for_each(work);
         }
     }
+}
 
-    /// Multiplies a bin's profit: the knapsacks maximise, whatever the problem does.
-    fn sign(&self) -> f64 {
-        -self.instance.sense().sign()
-    }
+/// What profits are multiplied by: the knapsacks maximise, whatever the problem does.
+fn sign(instance: &Assignment) -> f64 {
+    -instance.sense().sign()
 }
 
 impl Worker {
     fn solve(&mut self, instance: &Assignment, bin: usize, point: &[f64], solved: &mut Solved) {
-        let sign = -instance.sense().sign();
+        let sign = sign(instance);
         for ((reduced, profit), multiplier) in self.profits.iter_mut().zip(instance.profits(bin)).zip(point) {
             *reduced = sign * (profit - multiplier);
         }
@@ -134,7 +130,7 @@ impl Oracle for AssignmentDual {
         subgradient.copy_from_slice(&self.linear);
         let mut value: f64 = point.iter().sum();
         for solved in &self.solved {
-            value += self.sign() * solved.profit?;
+            value += sign(&self.instance) * solved.profit?;
             solved.chosen.iter().for_each(|&item| subgradient[item as usize] -= 1.0);
         }
         Ok(value)
@@ -165,7 +161,7 @@ impl SumOracle for AssignmentDual {
     fn evaluate_components(&mut self, point: &[f64], minorants: &mut Minorants) -> Result<(), OracleError> {
         self.solve_bins(point);
         for solved in &self.solved {
-            minorants.push(self.sign() * solved.profit?, solved.chosen.iter().map(|&item| (item, -1.0)));
+            minorants.push(sign(&self.instance) * solved.profit?, solved.chosen.iter().map(|&item| (item, -1.0)));
         }
         Ok(())
     }
