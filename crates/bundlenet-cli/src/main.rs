@@ -11,9 +11,11 @@ mod failure;
 mod generate;
 mod input;
 mod inspect;
+mod models;
 mod output;
 mod reference;
 mod solve;
+mod train;
 
 use std::process::ExitCode;
 
@@ -31,6 +33,9 @@ struct Program {
 #[derive(Subcommand)]
 enum Command {
     Solve(solve::Solve),
+    Train(train::Train),
+    Models(models::Models),
+    Model(models::ShowModel),
     Reference(reference::Reference),
     Inspect(inspect::Inspect),
     Evaluate(evaluate::Evaluate),
@@ -41,6 +46,9 @@ enum Command {
 fn main() -> ExitCode {
     let result = match Program::parse().command {
         Command::Solve(command) => command.run(),
+        Command::Train(command) => command.run(),
+        Command::Models(command) => command.run(),
+        Command::Model(command) => command.run(),
         Command::Reference(command) => command.run(),
         Command::Inspect(command) => command.run(),
         Command::Evaluate(command) => command.run(),

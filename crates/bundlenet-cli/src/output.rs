@@ -20,6 +20,12 @@ pub(crate) fn line(text: &str) -> Result<(), Failure> {
     Ok(writeln!(io::stdout().lock(), "{text}")?)
 }
 
+/// A line of talk, to standard error.
+pub(crate) fn note(text: &str) {
+    // If even this cannot be written, the work goes on.
+    let _ = writeln!(io::stderr(), "{text}");
+}
+
 /// Names and values in two columns.
 pub(crate) fn table(rows: &[(&str, String)]) -> Result<(), Failure> {
     let width = rows.iter().map(|(name, _)| name.len()).max().unwrap_or(0);

@@ -1,10 +1,11 @@
 //! `bundlenet solve`: the best bound on one or many instances.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use bundlenet::{
-    Error, Limits, Log, MethodName, Observer, Oracle, Problem, ProximitySettings, ReadOptions, Settings, Silent,
+    Error, Limits, Log, MethodName, Model, Observer, Oracle, Problem, ProximitySettings, ReadOptions, Settings, Silent,
     Solution, Status, Strategy, Tolerances, TraceRow, ValidSettings, solve,
 };
 use clap::{Args, ValueEnum};
@@ -30,6 +31,9 @@ pub(crate) struct Solve {
     problem: Option<usize>,
     #[arg(long, value_enum, default_value = "bundle")]
     method: Method,
+    /// Checkpoint of the network
+    #[arg(long, value_name = "FILE", required_if_eq("method", "network"))]
+    model: Option<PathBuf>,
     /// How the bundle method chooses its step length
     #[arg(long, value_enum, default_value = "auto")]
     strategy: StrategyName,
@@ -74,6 +78,8 @@ enum Method {
     Descent,
     /// Adam
     Adam,
+    /// Bundle method with a trained network in the place of the master problem; needs --model
+    Network,
 }
 
 #[derive(Clone, Copy, ValueEnum)]
@@ -104,6 +110,7 @@ struct Report {
     seconds: f64,
     oracle_seconds: f64,
     master_seconds: f64,
+    network_seconds: f64,
     estimate: Option<f64>,
     certificate: Option<f64>,
     failure: Option<String>,
@@ -119,12 +126,7 @@ impl Solve {
                 self.files.len()
             )));
         }
-        if let Some(threads) = self.threads {
-            rayon::ThreadPoolBuilder::new()
-                .num_threads(threads.into())
-                .build_global()
-                .map_err(|error| Failure::Run(error.into()))?;
-        }
+        use_threads(self.threads)?;
         let interrupt = interrupt_flag();
         let mut reports = vec![];
         let mut first_failure = None;
@@ -186,7 +188,9 @@ impl Solve {
                 Method::Bundle => MethodName::Bundle,
                 Method::Descent => MethodName::Descent,
                 Method::Adam => MethodName::Adam,
+                Method::Network => MethodName::Network,
             },
+            model: self.model.as_ref().map(Model::load).transpose()?.map(Arc::new),
             limits: Limits {
                 steps: Some(self.steps),
                 seconds: self.time_limit,
@@ -242,6 +246,7 @@ impl Solve {
             seconds: solution.seconds,
             oracle_seconds: solution.oracle_seconds,
             master_seconds: solution.master_seconds,
+            network_seconds: solution.network_seconds,
             estimate: solution.estimate,
             certificate: solution.certificate,
             failure: solution.failure.clone(),
@@ -292,6 +297,7 @@ impl Method {
             Self::Bundle => "bundle",
             Self::Descent => "descent",
             Self::Adam => "adam",
+            Self::Network => "network",
         }
     }
 }
@@ -342,6 +348,13 @@ fn save_multipliers(path: &Path, point: &[f64]) -> Result<(), Failure> {
     let text = serde_json::to_string(point).map_err(std::io::Error::from)? + "\n";
     std::fs::write(path, text).map_err(|source| Error::Write { path: path.to_path_buf(), source })?;
     Ok(())
+}
+
+/// Limits the threads, before any work begins.
+pub(crate) fn use_threads(threads: Option<u16>) -> Result<(), Failure> {
+    let Some(threads) = threads else { return Ok(()) };
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(threads.into());
+    pool.build_global().map_err(|error| Failure::Run(error.into()))
 }
 
 /// A flag that Ctrl-C sets. The second one ends the program at once, for an oracle that does not return.

@@ -7,6 +7,26 @@
 use crate::simd::{Block, blocks_for};
 use crate::vectors::{Padded, add_scaled, combine, dots};
 
+/// What becomes of the centre after a step.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum CentrePolicy {
+    /// A serious step moves it to the trial point, a null step leaves it.
+    Hard,
+    /// Every step moves it towards the trial point by a share that the two values decide, their softmin:
+    /// `sigmoid((f(centre) - f(trial)) / temperature + offset)`; the paper has temperature 1 and offset 0.
+    Soft { temperature: f64, offset: f64 },
+}
+
+impl CentrePolicy {
+    /// Share of the way to the trial point, from `f(trial) - f(centre)` of the scaled function.
+    pub(crate) fn share(self, is_serious: bool, rise: f64) -> f64 {
+        match self {
+            Self::Hard => f64::from(is_serious),
+            Self::Soft { temperature, offset } => 1.0 / (1.0 + (rise / temperature - offset).exp()),
+        }
+    }
+}
+
 /// Cuts have fixed places, so that a method can refer to them; places of removed cuts are used again.
 #[derive(Clone, Debug)]
 pub(crate) struct Bundle {
@@ -26,8 +46,19 @@ pub(crate) struct Bundle {
     /// A new number for each cut ever taken, by place: tells whether a place still holds the same cut.
     stamps: Vec<u64>,
     taken: u64,
+    newest: usize,
     live: usize,
     products: Vec<f64>,
+    repeats: Repeats,
+}
+
+/// What becomes of a cut with the subgradient of another.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Repeats {
+    /// The two become one, with the smaller error: the model is the same.
+    Merge,
+    /// Both stay: for weights that do not come from the model.
+    Keep,
 }
 
 impl Bundle {
@@ -46,16 +77,28 @@ impl Bundle {
             ages: vec![],
             stamps: vec![],
             taken: 0,
+            newest: 0,
             live: 0,
             products: vec![],
+            repeats: Repeats::Merge,
         };
         bundle.reserve(capacity);
         bundle.insert(subgradient, 0.0);
         bundle
     }
 
+    /// Changes what becomes of cuts with the same subgradient.
+    pub(crate) fn with_repeats(self, repeats: Repeats) -> Self {
+        Self { repeats, ..self }
+    }
+
     pub(crate) fn dim(&self) -> usize {
         self.dim
+    }
+
+    /// Place of the last cut inserted or merged.
+    pub(crate) fn newest(&self) -> usize {
+        self.newest
     }
 
     pub(crate) fn centre(&self) -> &[f64] {
@@ -132,17 +175,23 @@ impl Bundle {
         }
     }
 
-    /// Moves the centre to a point where the function has the given value, and adds the cut taken there. `slopes` are the
-    /// products of all subgradients with the way there, by place.
-    pub(crate) fn move_to(&mut self, point: &[f64], value: f64, subgradient: &Padded, slopes: &[f64]) -> usize {
+    /// Moves the centre a share of the way to a point where the function has the given value; the centre's value moves by
+    /// the same share, which is an upper bound by convexity. `slopes` are the products of all subgradients with the
+    /// whole way, by place.
+    pub(crate) fn move_towards(&mut self, point: &[f64], value: f64, share: f64, slopes: &[f64]) {
         let rise = value - self.centre_value;
         for (error, slope) in self.errors.iter_mut().zip(slopes) {
             // As in `insert`.
-            *error = (*error + rise - slope).max(0.0);
+            *error = (*error + share * rise - share * slope).max(0.0);
         }
-        self.centre.copy_from_slice(point);
-        self.centre_value = value;
-        self.insert(subgradient, 0.0)
+        if share == 1.0 {
+            self.centre.copy_from_slice(point);
+            self.centre_value = value;
+        } else {
+            let stay = 1.0 - share;
+            self.centre.iter_mut().zip(point).for_each(|(entry, target)| *entry = share * target + stay * *entry);
+            self.centre_value = share * value + stay * self.centre_value;
+        }
     }
 
     /// Adds a cut with its linearisation error at the centre and returns its place; a cut with the same subgradient is
@@ -154,7 +203,8 @@ impl Bundle {
         products.resize(self.errors.len(), 0.0);
         self.live_products(subgradient, &mut products);
         let square = crate::vectors::dot(&subgradient.0, &subgradient.0);
-        let twin = (0..self.errors.len()).find(|&place| {
+        let candidates = if self.repeats == Repeats::Merge { self.errors.len() } else { 0 };
+        let twin = (0..candidates).find(|&place| {
             let other = self.gram[place * self.stride + place];
             // The products only tell that two cuts may be equal: they lose half of the digits.
             let may_be_equal = (other + square - 2.0 * products[place]).abs() <= 1e-14 * (other + square);
@@ -169,6 +219,7 @@ impl Bundle {
             None => self.fill_place(subgradient, error, &products, square),
         };
         self.products = products;
+        self.newest = place;
         place
     }
 
@@ -242,6 +293,19 @@ impl Bundle {
     fn forget(&mut self, place: usize) {
         self.errors[place] = f64::INFINITY;
         self.live -= 1;
+    }
+
+    /// Makes room for one more cut under a cap by forgetting those with the least weight; true if there were any.
+    pub(crate) fn forget_lightest(&mut self, cap: usize, weights: &[(usize, f64)]) -> bool {
+        let before = self.live;
+        while self.live >= cap {
+            let lightest = weights.iter().filter(|(place, _)| self.is_live(*place)).min_by(|a, b| a.1.total_cmp(&b.1));
+            match lightest {
+                Some(&(place, _)) => self.forget(place),
+                None => break,
+            }
+        }
+        self.live < before
     }
 
     /// Makes room for one more cut under a cap; true if that took an aggregate. Forgets the oldest cut without weight or, where all have one, replaces

@@ -1,13 +1,15 @@
 //! The one loop that knows limits, the clock, interrupts and observers. Every method runs under it.
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
 use crate::error::EvaluationError;
+use crate::learn::{Network, NetworkProposer};
 use crate::master::{Proximity, QuadraticProposer, Strategy};
 use crate::method::{Adam, BundleMethod, Descent, Method, Progress, Pruning, Start, StepReport};
 use crate::observe::{Observer, Record};
-use crate::oracle::{Domain, Minimized, Oracle, Sense};
+use crate::oracle::{Domain, Minimized, Oracle};
 use crate::settings::{MethodName, ValidSettings};
 use crate::status::Status;
 use crate::vectors::{all_within, scale};
@@ -32,6 +34,8 @@ pub struct Solution {
     pub oracle_seconds: f64,
     /// Of which in the master problem.
     pub master_seconds: f64,
+    /// Of which in the network, its features included.
+    pub network_seconds: f64,
     /// The stop test's gap over `max(1, |f|)`; an estimate.
     pub estimate: Option<f64>,
     /// A proved gap over `max(1, |f|)`, where there is a proof.
@@ -61,13 +65,29 @@ const LARGEST_ENTRY: f64 = 1e150;
 /// The function as methods see it: minimised, checked, and scaled by the norm of its first subgradient.
 pub(crate) struct Function<'a> {
     minimized: Minimized<'a>,
+    /// Corners of a box that holds a minimiser.
+    minimizer_box: Option<(Vec<f64>, Vec<f64>)>,
     scale: f64,
     /// The last value, minimised but not scaled.
     latest: f64,
     oracle_seconds: f64,
 }
 
-impl Function<'_> {
+impl<'a> Function<'a> {
+    /// Evaluates an oracle at the start, which gives the scale; also returns the scaled value and subgradient there.
+    pub(crate) fn begin(oracle: &'a mut dyn Oracle, start: &[f64]) -> Result<(Self, f64, Vec<f64>), EvaluationError> {
+        let minimizer_box = oracle.minimizer_box();
+        let minimized = Minimized::new(oracle)?;
+        let mut subgradient = vec![0.0; minimized.dim()];
+        let mut function = Self { minimized, minimizer_box, scale: 1.0, latest: 0.0, oracle_seconds: 0.0 };
+        let begin = Instant::now();
+        function.latest = function.minimized.evaluate(start, &mut subgradient)?;
+        function.oracle_seconds = begin.elapsed().as_secs_f64();
+        function.scale = scale_of(&subgradient);
+        let value = function.scaled(&mut subgradient)?;
+        Ok((function, value, subgradient))
+    }
+
     pub(crate) fn evaluate(&mut self, point: &[f64], subgradient: &mut [f64]) -> Result<f64, EvaluationError> {
         let begin = Instant::now();
         let value = self.minimized.evaluate(point, subgradient);
@@ -92,8 +112,22 @@ impl Function<'_> {
         self.minimized.domain().project(point);
     }
 
-    pub(crate) fn is_free(&self) -> bool {
-        *self.minimized.domain() == Domain::Free
+    pub(crate) fn domain(&self) -> &Domain {
+        self.minimized.domain()
+    }
+
+    pub(crate) fn minimizer_box(&self) -> Option<&(Vec<f64>, Vec<f64>)> {
+        self.minimizer_box.as_ref()
+    }
+
+    /// The last value, scaled.
+    pub(crate) fn latest_scaled(&self) -> f64 {
+        self.latest * self.scale
+    }
+
+    /// What values and subgradients are multiplied by.
+    pub(crate) fn scale(&self) -> f64 {
+        self.scale
     }
 
     /// `max(1, |f|)` of the user's function, scaled: what gaps are relative to.
@@ -127,89 +161,22 @@ pub fn solve(
     observer: &mut dyn Observer,
     interrupt: Option<&AtomicBool>,
 ) -> Result<Solution, EvaluationError> {
-    let begin = Instant::now();
-    let minimizer_box = oracle.minimizer_box();
-    let minimized = Minimized::new(oracle)?;
-    let dim = minimized.dim();
-    let mut function = Function { minimized, scale: 1.0, latest: 0.0, oracle_seconds: 0.0 };
-    let start = start.map_or_else(|| vec![0.0; dim], <[f64]>::to_vec);
-    let mut subgradient = vec![0.0; dim];
-    let oracle_begin = Instant::now();
-    function.latest = function.minimized.evaluate(&start, &mut subgradient)?;
-    function.oracle_seconds += oracle_begin.elapsed().as_secs_f64();
-    function.scale = scale_of(&subgradient);
-    let value = function.scaled(&mut subgradient)?;
-    // A subgradient of 0 proves the start optimal.
-    let is_optimal = subgradient.iter().all(|&entry| entry == 0.0);
-
-    let mut run = Run {
-        begin,
-        sense: function.minimized.sense(),
-        scale: function.scale,
-        best: function.latest,
-        best_point: start.clone(),
-        steps: 0,
-        trace: Vec::with_capacity(settings.limits.steps.unwrap_or(0).min(10_000) + 1),
-    };
-    let mut failure = None;
-    let mut method = (!is_optimal).then(|| {
-        let start = Start { point: &start, value, subgradient: &subgradient };
-        make_method(&function, start, settings, minimizer_box)
-    });
-    let mut flow = run.record(&function, StepReport::default(), observer);
+    let mut run = Run::begin(oracle, start, settings, make_method)?;
+    let mut flow = run.observe(StepReport::default(), observer);
     let status = loop {
-        let Some(method) = &mut method else { break Status::Optimal };
         let is_interrupted = interrupt.is_some_and(|flag| flag.load(Ordering::Relaxed)) || flow.is_break();
-        if let Some(status) = run.limit(settings, &function, is_interrupted) {
+        if let Some(status) = run.limit(settings, is_interrupted) {
             break status;
         }
-        match method.step(&mut function) {
-            Ok(Progress::Step(report)) => {
-                run.steps += 1;
-                if function.latest < run.best {
-                    run.best = function.latest;
-                    run.best_point.copy_from_slice(method.trial());
-                }
-                flow = run.record(&function, report, observer);
-            }
-            Ok(Progress::Optimal) => break Status::Optimal,
-            Ok(Progress::Stalled) => break Status::Stalled,
-            Err(error) => {
-                failure = Some(error.to_string());
-                break Status::OracleFailed;
-            }
+        match run.advance(|method, function| method.step(function)) {
+            Ok(report) => flow = run.observe(report, observer),
+            Err(status) => break status,
         }
     };
-
-    let best = run.best * function.scale;
-    let magnitude = function.magnitude(best);
-    let bound = match &mut method {
-        Some(method) => method.bound(best),
-        None => Some(crate::method::Bound { estimate: 0.0, proved: Some(0.0) }),
-    };
-    Ok(Solution {
-        status,
-        value: run.user_value(run.best),
-        steps: run.steps,
-        oracle_calls: function.minimized.evaluations(),
-        seconds: begin.elapsed().as_secs_f64(),
-        oracle_seconds: function.oracle_seconds,
-        master_seconds: method.as_ref().map_or(0.0, |method| method.master_seconds()),
-        estimate: bound.map(|bound| bound.estimate / magnitude),
-        // A gap below round-off is proved no better than round-off.
-        certificate: bound.and_then(|bound| bound.proved).map(|gap| gap.max(1e-15 * magnitude) / magnitude),
-        trace: run.trace,
-        point: run.best_point,
-        failure,
-    })
+    Ok(run.finish(status))
 }
 
-fn make_method(
-    function: &Function<'_>,
-    start: Start<'_>,
-    settings: &ValidSettings,
-    minimizer_box: Option<(Vec<f64>, Vec<f64>)>,
-) -> Box<dyn Method> {
+fn make_method(function: &Function<'_>, start: Start<'_>, settings: &ValidSettings) -> Box<dyn Method> {
     let eta0 = settings.proximity.eta0;
     match settings.method {
         MethodName::Descent => Box::new(Descent::new(start, eta0.unwrap_or(10.0))),
@@ -221,12 +188,27 @@ fn make_method(
                 (_, eta0) => Proximity::new(strategy, eta0.unwrap_or(100.0)),
             }
             .with_patience(settings.proximity.serious_steps, settings.proximity.null_steps);
-            let proposer = QuadraticProposer::new(proximity, function.minimized.domain(), start.point.len());
+            let proposer = QuadraticProposer::new(proximity, function.domain(), start.point.len());
             let pruning = Pruning { lifetime: settings.pruning.lifetime, cap: settings.pruning.max_cuts };
-            let tolerance = settings.tolerances.gap;
-            Box::new(BundleMethod::new(function, start, proposer, pruning, tolerance, minimizer_box))
+            Box::new(BundleMethod::new(function, start, proposer, pruning, settings.tolerances.gap))
+        }
+        MethodName::Network => {
+            Box::new(network_method(Arc::clone(settings.model().network()), function, start, settings))
         }
     }
+}
+
+/// The bundle method with a network in the place of the master problem.
+pub(crate) fn network_method(
+    network: Arc<Network<f32>>,
+    function: &Function<'_>,
+    start: Start<'_>,
+    settings: &ValidSettings,
+) -> BundleMethod<NetworkProposer<f32>> {
+    let proposer = NetworkProposer::new(network, function.domain(), start);
+    // A network was trained with all cuts: they go only when there is no room for them.
+    let pruning = Pruning { lifetime: usize::MAX, cap: settings.pruning.max_cuts };
+    BundleMethod::new(function, start, proposer, pruning, settings.tolerances.gap)
 }
 
 /// What a subgradient is multiplied by to have norm 1; 1 for a subgradient of 0. Safe for entries whose squares are out of
@@ -240,34 +222,89 @@ fn scale_of(subgradient: &[f64]) -> f64 {
     1.0 / relative.sqrt() / largest
 }
 
-/// What the driver knows of a run; values are minimised and not scaled.
-struct Run {
+/// A run under way: the function, the method, and what the driver knows; values are minimised and not scaled.
+pub(crate) struct Run<'a, M> {
     begin: Instant,
-    sense: Sense,
-    scale: f64,
+    function: Function<'a>,
+    /// None if the start is optimal.
+    method: Option<M>,
     best: f64,
     best_point: Vec<f64>,
     steps: usize,
     trace: Vec<TraceRow>,
+    failure: Option<String>,
 }
 
-impl Run {
+impl<'a, M: Method> Run<'a, M> {
+    /// Evaluates the function at the start and makes the method.
+    pub(crate) fn begin(
+        oracle: &'a mut dyn Oracle,
+        start: Option<&[f64]>,
+        settings: &ValidSettings,
+        make: impl FnOnce(&Function<'_>, Start<'_>, &ValidSettings) -> M,
+    ) -> Result<Self, EvaluationError> {
+        let begin = Instant::now();
+        let start = start.map_or_else(|| vec![0.0; oracle.dim()], <[f64]>::to_vec);
+        let (function, value, subgradient) = Function::begin(oracle, &start)?;
+        // A subgradient of 0 proves the start optimal.
+        let is_optimal = subgradient.iter().all(|&entry| entry == 0.0);
+        let method = (!is_optimal)
+            .then(|| make(&function, Start { point: &start, value, subgradient: &subgradient }, settings));
+        let trace = Vec::with_capacity(settings.limits.steps.unwrap_or(0).min(10_000) + 1);
+        let best = function.latest;
+        Ok(Self { begin, function, method, best, best_point: start, steps: 0, trace, failure: None })
+    }
+
+    /// The method, unless the start is optimal.
+    pub(crate) fn method(&mut self) -> Option<&mut M> {
+        self.method.as_mut()
+    }
+
+    /// Steps taken.
+    pub(crate) fn steps(&self) -> usize {
+        self.steps
+    }
+
+    /// Does one step in the given way; a status ends the run.
+    pub(crate) fn advance(
+        &mut self,
+        step: impl FnOnce(&mut M, &mut Function<'a>) -> Result<Progress, EvaluationError>,
+    ) -> Result<StepReport, Status> {
+        let Some(method) = &mut self.method else { return Err(Status::Optimal) };
+        match step(method, &mut self.function) {
+            Ok(Progress::Step(report)) => {
+                self.steps += 1;
+                if self.function.latest < self.best {
+                    self.best = self.function.latest;
+                    self.best_point.copy_from_slice(method.trial());
+                }
+                Ok(report)
+            }
+            Ok(Progress::Optimal) => Err(Status::Optimal),
+            Ok(Progress::Stalled) => Err(Status::Stalled),
+            Err(error) => {
+                self.failure = Some(error.to_string());
+                Err(Status::OracleFailed)
+            }
+        }
+    }
+
     fn user_value(&self, value: f64) -> f64 {
         // Adding zero turns the -0 of a flipped sign into 0.
-        self.sense.sign() * value + 0.0
+        self.function.minimized.sense().sign() * value + 0.0
     }
 
     /// Whether a limit ends the run now.
-    fn limit(&self, settings: &ValidSettings, function: &Function<'_>, is_interrupted: bool) -> Option<Status> {
+    pub(crate) fn limit(&self, settings: &ValidSettings, is_interrupted: bool) -> Option<Status> {
         let limits = &settings.limits;
-        let target = limits.target.map(|target| self.sense.sign() * target);
+        let evaluations = self.function.minimized.evaluations();
+        let target = limits.target.map(|target| self.function.minimized.sense().sign() * target);
         match () {
+            () if self.method.is_none() => Some(Status::Optimal),
             () if target.is_some_and(|target| self.best <= target) => Some(Status::BoundReached),
             () if is_interrupted => Some(Status::Interrupted),
             () if limits.steps.is_some_and(|most| self.steps >= most) => Some(Status::StepLimit),
-            () if limits.oracle_calls.is_some_and(|most| function.minimized.evaluations() >= most) => {
-                Some(Status::OracleCallLimit)
-            }
+            () if limits.oracle_calls.is_some_and(|most| evaluations >= most) => Some(Status::OracleCallLimit),
             () if limits.seconds.is_some_and(|most| self.begin.elapsed().as_secs_f64() >= most) => {
                 Some(Status::TimeLimit)
             }
@@ -275,27 +312,52 @@ impl Run {
         }
     }
 
-    fn record(
-        &mut self,
-        function: &Function<'_>,
-        report: StepReport,
-        observer: &mut dyn Observer,
-    ) -> std::ops::ControlFlow<()> {
+    /// Adds a row to the trace and shows the step.
+    pub(crate) fn observe(&mut self, report: StepReport, observer: &mut dyn Observer) -> std::ops::ControlFlow<()> {
         let seconds = self.begin.elapsed().as_secs_f64();
-        let (value, best) = (self.user_value(function.latest), self.user_value(self.best));
+        let scale = self.function.scale;
+        let (value, best) = (self.user_value(self.function.latest), self.user_value(self.best));
         self.trace.push(TraceRow { step: self.steps, value, best, seconds });
         observer.observe(&Record {
             step: self.steps,
             value,
             best,
             is_serious: report.is_serious,
-            model: report.model.map(|model| self.user_value(model / self.scale)),
-            estimate: report.estimate.map(|estimate| estimate / function.magnitude(self.best * self.scale)),
+            model: report.model.map(|model| self.user_value(model / scale)),
+            estimate: report.estimate.map(|estimate| estimate / self.function.magnitude(self.best * scale)),
             norm: report.norm,
             eta: report.eta,
             cuts: report.cuts,
-            oracle_calls: function.minimized.evaluations(),
+            oracle_calls: self.function.minimized.evaluations(),
             seconds,
         })
+    }
+
+    /// The result of the run.
+    pub(crate) fn finish(mut self, status: Status) -> Solution {
+        let best = self.best * self.function.scale;
+        let magnitude = self.function.magnitude(best);
+        let bound = match &mut self.method {
+            Some(method) => method.bound(best),
+            None => Some(crate::method::Bound { estimate: 0.0, proved: Some(0.0) }),
+        };
+        let seconds = self.method.as_ref().map_or(0.0, Method::master_seconds);
+        let is_network = self.method.as_ref().is_some_and(Method::is_network);
+        Solution {
+            status,
+            value: self.user_value(self.best),
+            steps: self.steps,
+            oracle_calls: self.function.minimized.evaluations(),
+            seconds: self.begin.elapsed().as_secs_f64(),
+            oracle_seconds: self.function.oracle_seconds,
+            master_seconds: if is_network { 0.0 } else { seconds },
+            network_seconds: if is_network { seconds } else { 0.0 },
+            estimate: bound.map(|bound| bound.estimate / magnitude),
+            // A gap below round-off is proved no better than round-off.
+            certificate: bound.and_then(|bound| bound.proved).map(|gap| gap.max(1e-15 * magnitude) / magnitude),
+            trace: self.trace,
+            point: self.best_point,
+            failure: self.failure,
+        }
     }
 }

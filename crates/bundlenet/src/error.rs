@@ -65,6 +65,37 @@ pub enum Error {
         /// What it was given.
         found: String,
     },
+    /// A file is no checkpoint that this version can use.
+    #[error("{}: expected {expected}, found {found}", path.display())]
+    Checkpoint {
+        /// The file.
+        path: PathBuf,
+        /// What a checkpoint has.
+        expected: String,
+        /// What the file has.
+        found: String,
+    },
+    /// A configuration cannot be used.
+    #[error(transparent)]
+    Setting(#[from] crate::settings::InvalidSetting),
+    /// An oracle failed in training.
+    #[error("{name}: {source}")]
+    Example {
+        /// The instance.
+        name: String,
+        /// Why.
+        source: EvaluationError,
+    },
+    /// Training has gone wrong; what was good before is kept.
+    #[error("training stopped after {after}: {reason}; {kept}")]
+    Training {
+        /// Where it was.
+        after: String,
+        /// What is wrong.
+        reason: String,
+        /// What is there.
+        kept: String,
+    },
     /// The output folder already holds another data set.
     #[error("{} already holds a data set ({found}): expected an empty folder or the same data set", path.display())]
     Occupied {

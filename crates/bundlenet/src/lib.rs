@@ -36,9 +36,11 @@
 #![warn(clippy::unwrap_used, clippy::expect_used, clippy::print_stdout, clippy::print_stderr)]
 
 mod academic;
+mod batch;
 mod bundle;
 mod driver;
 mod error;
+pub mod learn;
 mod log;
 mod master;
 mod method;
@@ -51,8 +53,10 @@ mod status;
 mod vectors;
 
 pub use academic::Academic;
+pub use batch::solve_batch;
 pub use driver::{Solution, TraceRow, solve};
 pub use error::{Element, Error, EvaluationError, InvalidInstance, ParseError};
+pub use learn::Model;
 pub use log::Log;
 pub use master::Strategy;
 pub use observe::{Observer, Record, Silent};

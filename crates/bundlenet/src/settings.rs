@@ -1,8 +1,11 @@
 //! What a user may set, with defaults that need no setting.
 
+use std::sync::Arc;
+
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
+use crate::learn::Model;
 use crate::master::Strategy;
 
 /// Everything that shapes a run.
@@ -26,6 +29,9 @@ pub struct Settings {
     pub proximity: ProximitySettings,
     /// Which cuts are forgotten.
     pub pruning: PruningSettings,
+    /// The network of the method of that name.
+    #[serde(skip)]
+    pub model: Option<Arc<Model>>,
 }
 
 /// The methods.
@@ -40,6 +46,8 @@ pub enum MethodName {
     Descent,
     /// Adam.
     Adam,
+    /// The bundle method with a network in the place of the master problem.
+    Network,
 }
 
 /// When to stop before the optimum; whichever comes first. There is no limit by default: an unbounded function is
@@ -132,6 +140,13 @@ impl std::ops::Deref for ValidSettings {
     }
 }
 
+impl ValidSettings {
+    /// The model of a run of a network; there is one, or the settings would not be valid.
+    pub(crate) fn model(&self) -> Arc<Model> {
+        self.model.clone().unwrap_or_default()
+    }
+}
+
 impl Settings {
     /// Makes sure that every value can be used.
     ///
@@ -161,6 +176,9 @@ impl Settings {
             }
             Self { proximity: ProximitySettings { null_steps: 0, .. }, .. } => {
                 wrong("proximity.null_steps", "at least 1", "0".to_string())
+            }
+            Self { method: MethodName::Network, model: None, .. } => {
+                wrong("model", "a model for the method network", "none".to_string())
             }
             Self { pruning: PruningSettings { lifetime: 0, .. }, .. } => {
                 wrong("pruning.lifetime", "at least 1", "0".to_string())

@@ -12,10 +12,10 @@ mod quadratic;
 mod simplex;
 
 pub use proximity::Strategy;
-pub(crate) use proximity::{ETA_STAR, Outcome, Proximity};
+pub(crate) use proximity::{ETA_STAR, Proximity};
 pub(crate) use quadratic::QuadraticProposer;
 
-use crate::bundle::Bundle;
+use crate::bundle::{Bundle, CentrePolicy};
 use crate::vectors::Padded;
 
 /// Cuts that memory is taken for in advance: as many as most runs ever hold.
@@ -34,6 +34,8 @@ pub(crate) struct Proposal {
     pub(crate) norm_squared: f64,
     /// Aggregate linearisation error `sigma = alpha'theta + mu'centre`.
     pub(crate) sigma: f64,
+    /// What becomes of the centre.
+    pub(crate) centre_policy: CentrePolicy,
     /// How far the answer may be from solving the master, in units of the function.
     pub(crate) master_gap: f64,
 }
@@ -46,6 +48,7 @@ impl Proposal {
             direction: Padded::zeros(dim),
             norm_squared: 0.0,
             sigma: 0.0,
+            centre_policy: CentrePolicy::Hard,
             master_gap: 0.0,
         }
     }
@@ -56,11 +59,40 @@ impl Proposal {
     }
 }
 
+/// What came of a proposal.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Outcome<'a> {
+    pub(crate) trial: &'a [f64],
+    /// `f(trial)`.
+    pub(crate) value: f64,
+    /// Share of the way to the trial point that the centre has moved.
+    pub(crate) share: f64,
+    pub(crate) is_serious: bool,
+    /// Whether a null step brought a cut that was there already: the next proposal would be the same.
+    pub(crate) is_repeated: bool,
+    /// `f(centre) - f(trial)` before the centre moves.
+    pub(crate) decrease: f64,
+    /// What the model promised of it, `v`.
+    pub(crate) promised: f64,
+    /// `|w|^2`.
+    pub(crate) norm_squared: f64,
+    pub(crate) sigma: f64,
+    /// Linearisation error of the new cut at the centre before it moves.
+    pub(crate) error: f64,
+    /// Product of the new subgradient with the direction `w`.
+    pub(crate) slope: f64,
+    /// Products of all other subgradients with the way to the trial point, by place, where they were needed.
+    pub(crate) slopes: &'a [f64],
+}
+
 /// Something that answers the master problem.
 pub(crate) trait Proposer {
+    /// Whether a network makes the proposals: weights that do not come from the model.
+    const IS_NETWORK: bool;
+
     /// Writes weights, direction and step length for the bundle as it is.
     fn propose(&mut self, bundle: &Bundle, proposal: &mut Proposal);
 
-    /// Hears what came of the last proposal.
-    fn learn(&mut self, outcome: &Outcome);
+    /// Hears what came of the last proposal; the bundle has the new cut.
+    fn learn(&mut self, bundle: &Bundle, outcome: &Outcome<'_>);
 }

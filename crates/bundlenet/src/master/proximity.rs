@@ -2,6 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::Outcome;
+
 /// How `eta` is chosen.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
@@ -19,25 +21,6 @@ pub enum Strategy {
     Hard,
     /// Keep the two terms of the stop test of similar size.
     Balancing,
-}
-
-/// What came of a proposal.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Outcome {
-    pub(crate) is_serious: bool,
-    /// Whether a null step brought a cut that was there already: the next proposal would be the same.
-    pub(crate) is_repeated: bool,
-    /// `f(centre) - f(trial)` before the centre moves.
-    pub(crate) decrease: f64,
-    /// What the model promised of it, `v`.
-    pub(crate) promised: f64,
-    /// `|w|^2`.
-    pub(crate) norm_squared: f64,
-    pub(crate) sigma: f64,
-    /// Linearisation error of the new cut at the centre before it moves.
-    pub(crate) error: f64,
-    /// Product of the new subgradient with the direction `w`.
-    pub(crate) slope: f64,
 }
 
 /// Factors by which the paper's strategies let `eta` grow and shrink.
@@ -119,7 +102,7 @@ impl Proximity {
         self.eta
     }
 
-    pub(crate) fn update(&mut self, outcome: &Outcome) {
+    pub(crate) fn update(&mut self, outcome: &Outcome<'_>) {
         self.steps += 1;
         self.run =
             if self.run.1 == outcome.is_serious { (self.run.0 + 1, self.run.1) } else { (1, outcome.is_serious) };
@@ -169,14 +152,14 @@ impl Proximity {
 }
 
 /// The factor on `eta` at which the slope along the direction would vanish, if it changed evenly.
-fn secant(outcome: &Outcome) -> f64 {
+fn secant(outcome: &Outcome<'_>) -> f64 {
     let change = outcome.norm_squared - outcome.slope;
     if change > 0.0 { outcome.norm_squared / change } else { f64::INFINITY }
 }
 
 /// The factor on `eta` at the minimum of the parabola through the values at the centre and the trial point that begins
 /// with the slope the model promised (Kiwiel, 1990).
-fn interpolation(outcome: &Outcome) -> f64 {
+fn interpolation(outcome: &Outcome<'_>) -> f64 {
     let missing = 2.0 * (1.0 - outcome.decrease / outcome.promised);
     if missing > 0.0 { 1.0 / missing } else { f64::INFINITY }
 }
@@ -186,10 +169,14 @@ mod tests {
     use super::*;
 
     /// A step that is as good as promised, or as bad.
-    fn outcome(is_serious: bool, norm_squared: f64, sigma: f64) -> Outcome {
+    fn outcome(is_serious: bool, norm_squared: f64, sigma: f64) -> Outcome<'static> {
         let promised = 10.0 * norm_squared + sigma;
         let decrease = if is_serious { promised } else { -promised };
         Outcome {
+            trial: &[],
+            slopes: &[],
+            value: 0.0,
+            share: f64::from(is_serious),
             is_serious,
             is_repeated: false,
             decrease,
@@ -201,7 +188,7 @@ mod tests {
         }
     }
 
-    fn eta_after(strategy: Strategy, outcomes: &[Outcome]) -> f64 {
+    fn eta_after(strategy: Strategy, outcomes: &[Outcome<'_>]) -> f64 {
         let mut proximity = Proximity::new(strategy, 10.0);
         outcomes.iter().for_each(|outcome| proximity.update(outcome));
         proximity.eta()

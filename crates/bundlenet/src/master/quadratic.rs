@@ -5,9 +5,9 @@
 //! the simplex again, with a Gram matrix over the other coordinates. `B` is corrected until it agrees with the solution;
 //! one to three rounds do. Should it cycle, an exact search along the segment between two solutions makes it descend.
 
-use super::proximity::{Outcome, Proximity};
+use super::proximity::Proximity;
 use super::simplex::{Matrix, SimplexMaster};
-use super::{FIRST_CUTS, Proposal, Proposer};
+use super::{FIRST_CUTS, Outcome, Proposal, Proposer};
 use crate::bundle::Bundle;
 use crate::oracle::Domain;
 use crate::vectors::{Padded, add_scaled, dot, dots};
@@ -37,6 +37,8 @@ impl QuadraticProposer {
 }
 
 impl Proposer for QuadraticProposer {
+    const IS_NETWORK: bool = false;
+
     fn propose(&mut self, bundle: &Bundle, proposal: &mut Proposal) {
         proposal.eta = self.proximity.eta();
         match &mut self.bounds {
@@ -55,7 +57,7 @@ impl Proposer for QuadraticProposer {
         proposal.norm_squared = dot(&proposal.direction.0, &proposal.direction.0);
     }
 
-    fn learn(&mut self, outcome: &Outcome) {
+    fn learn(&mut self, _bundle: &Bundle, outcome: &Outcome<'_>) {
         self.proximity.update(outcome);
     }
 }

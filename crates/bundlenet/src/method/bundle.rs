@@ -3,9 +3,10 @@
 use std::time::Instant;
 
 use super::{Bound, Method, Progress, Start, StepReport};
-use crate::bundle::Bundle;
+use crate::bundle::{Bundle, Repeats};
 use crate::driver::Function;
 use crate::error::EvaluationError;
+use crate::oracle::Domain;
 use crate::master::{ETA_STAR, FIRST_CUTS, Outcome, Proposal, Proposer};
 use crate::vectors::{Padded, add_scaled, dot};
 
@@ -52,11 +53,13 @@ impl<P: Proposer> BundleMethod<P> {
         proposer: P,
         pruning: Pruning,
         tolerance: f64,
-        minimizer_box: Option<(Vec<f64>, Vec<f64>)>,
     ) -> Self {
         let dim = start.point.len();
+        let subgradient = Padded::of(start.subgradient);
+        let bundle = Bundle::new(start.point, start.value, &subgradient, pruning.cap.min(FIRST_CUTS));
+        let repeats = if P::IS_NETWORK { Repeats::Keep } else { Repeats::Merge };
         Self {
-            bundle: Bundle::new(start.point, start.value, &Padded::of(start.subgradient), pruning.cap.min(FIRST_CUTS)),
+            bundle: bundle.with_repeats(repeats),
             proposer,
             proposal: Proposal::new(dim),
             pruning,
@@ -64,9 +67,9 @@ impl<P: Proposer> BundleMethod<P> {
             trial: start.point.to_vec(),
             subgradient: Padded::zeros(dim),
             slopes: Vec::with_capacity(FIRST_CUTS),
-            is_free: function.is_free(),
+            is_free: *function.domain() == Domain::Free,
             is_fresh: false,
-            minimizer_box,
+            minimizer_box: function.minimizer_box().cloned(),
             lower_bound: f64::NEG_INFINITY,
             repeats: 0,
             master_seconds: 0.0,
@@ -74,11 +77,39 @@ impl<P: Proposer> BundleMethod<P> {
     }
 
     fn propose(&mut self) {
+        self.propose_by(P::propose);
+    }
+
+    /// Takes a proposal in the given way: that of many runs may come from one computation.
+    pub(crate) fn propose_by<T>(&mut self, propose: impl FnOnce(&mut P, &Bundle, &mut Proposal) -> T) -> T {
         let begin = Instant::now();
-        self.proposer.propose(&self.bundle, &mut self.proposal);
+        let result = propose(&mut self.proposer, &self.bundle, &mut self.proposal);
         self.is_fresh = true;
         self.raise_lower_bound();
         self.master_seconds += begin.elapsed().as_secs_f64();
+        result
+    }
+
+    /// Lets the proposer read the bundle before it proposes.
+    pub(crate) fn read(&mut self, read: impl FnOnce(&mut P, &Bundle)) {
+        read(&mut self.proposer, &self.bundle);
+    }
+
+    pub(crate) fn proposal(&self) -> &Proposal {
+        &self.proposal
+    }
+
+    pub(crate) fn proposer(&self) -> &P {
+        &self.proposer
+    }
+
+    pub(crate) fn bundle(&self) -> &Bundle {
+        &self.bundle
+    }
+
+    /// Counts time that a computation for many runs took for this one.
+    pub(crate) fn add_master_seconds(&mut self, seconds: f64) {
+        self.master_seconds += seconds;
     }
 
     /// The aggregate subgradient inequality `f(y) >= f(c) - sigma + w'(y - c)`, which holds for any weights on the cuts, at
@@ -119,9 +150,9 @@ impl<P: Proposer> BundleMethod<P> {
     }
 }
 
-impl<P: Proposer> Method for BundleMethod<P> {
-    fn step(&mut self, function: &mut Function<'_>) -> Result<Progress, EvaluationError> {
-        self.propose();
+impl<P: Proposer> BundleMethod<P> {
+    /// Everything of a step that comes after the proposal.
+    pub(crate) fn follow(&mut self, function: &mut Function<'_>) -> Result<Progress, EvaluationError> {
         let centre_value = self.bundle.centre_value();
         let promised = self.proposal.decrease();
         let allowed = self.tolerance * function.magnitude(centre_value);
@@ -143,19 +174,26 @@ impl<P: Proposer> Method for BundleMethod<P> {
 
         let slope = dot(&self.subgradient.0, &self.proposal.direction.0);
         let error = centre_value - value - self.proposal.eta * slope;
-        let is_aggregated = self.bundle.make_room(self.pruning.cap, &self.proposal.weights);
-        let taken = self.bundle.taken();
-        let newest = if is_serious {
-            self.write_slopes(!is_aggregated);
-            self.bundle.move_to(&self.trial, value, &self.subgradient, &self.slopes)
+        let is_thinned = if P::IS_NETWORK {
+            self.bundle.forget_lightest(self.pruning.cap, &self.proposal.weights)
         } else {
-            self.bundle.insert(&self.subgradient, error)
+            self.bundle.make_room(self.pruning.cap, &self.proposal.weights)
         };
+        let taken = self.bundle.taken();
+        let share = self.proposal.centre_policy.share(is_serious, value - centre_value);
+        if share > 0.0 {
+            self.write_slopes(!is_thinned);
+            self.bundle.move_towards(&self.trial, value, share, &self.slopes);
+        }
+        let newest = self.bundle.insert(&self.subgradient, (1.0 - share) * error);
         let is_repeated = !is_serious && self.bundle.taken() == taken;
         self.repeats = if is_repeated { self.repeats + 1 } else { 0 };
         self.bundle.age(&self.proposal.weights, newest, self.pruning.lifetime);
         let Proposal { eta, norm_squared, sigma, .. } = self.proposal;
-        self.proposer.learn(&Outcome {
+        let outcome = Outcome {
+            trial: &self.trial,
+            value,
+            share,
             is_serious,
             is_repeated,
             decrease: centre_value - value,
@@ -164,7 +202,9 @@ impl<P: Proposer> Method for BundleMethod<P> {
             sigma,
             error,
             slope,
-        });
+            slopes: &self.slopes,
+        };
+        self.proposer.learn(&self.bundle, &outcome);
         Ok(Progress::Step(StepReport {
             is_serious: Some(is_serious),
             model: Some(centre_value - promised),
@@ -174,6 +214,13 @@ impl<P: Proposer> Method for BundleMethod<P> {
             cuts: Some(self.bundle.len()),
         }))
     }
+}
+
+impl<P: Proposer> Method for BundleMethod<P> {
+    fn step(&mut self, function: &mut Function<'_>) -> Result<Progress, EvaluationError> {
+        self.propose();
+        self.follow(function)
+    }
 
     fn trial(&self) -> &[f64] {
         &self.trial
@@ -181,6 +228,10 @@ impl<P: Proposer> Method for BundleMethod<P> {
 
     fn master_seconds(&self) -> f64 {
         self.master_seconds
+    }
+
+    fn is_network(&self) -> bool {
+        P::IS_NETWORK
     }
 
     fn bound(&mut self, best: f64) -> Option<Bound> {

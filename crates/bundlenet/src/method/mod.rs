@@ -19,9 +19,14 @@ pub(crate) trait Method {
     /// The point evaluated by the last step.
     fn trial(&self) -> &[f64];
 
-    /// Seconds spent in the master problem so far.
+    /// Seconds spent in the master problem, or in the network in its place, so far.
     fn master_seconds(&self) -> f64 {
         0.0
+    }
+
+    /// Whether a network takes the place of the master problem.
+    fn is_network(&self) -> bool {
+        false
     }
 
     /// What the method knows of how far the best value is from the minimum; `None` if it knows nothing.
@@ -71,4 +76,26 @@ pub(crate) struct StepReport {
     /// Step length.
     pub(crate) eta: Option<f64>,
     pub(crate) cuts: Option<usize>,
+}
+
+impl<M: Method + ?Sized> Method for Box<M> {
+    fn step(&mut self, function: &mut Function<'_>) -> Result<Progress, EvaluationError> {
+        (**self).step(function)
+    }
+
+    fn trial(&self) -> &[f64] {
+        (**self).trial()
+    }
+
+    fn master_seconds(&self) -> f64 {
+        (**self).master_seconds()
+    }
+
+    fn is_network(&self) -> bool {
+        (**self).is_network()
+    }
+
+    fn bound(&mut self, best: f64) -> Option<Bound> {
+        (**self).bound(best)
+    }
 }

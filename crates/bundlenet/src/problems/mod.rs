@@ -17,7 +17,6 @@ pub use generate::{Family, GENERATOR_VERSION, Generated, Generator, Manifest, Ma
 pub use knapsack::{BinaryKnapsack, ContinuousKnapsack, HardKnapsack};
 pub use network_design::{NetworkDesign, NetworkDesignDual};
 
-#[cfg(test)]
 pub(crate) use random::Stream;
 
 use crate::error::Error;

@@ -52,6 +52,13 @@ impl Stream {
         weights.len() - 1
     }
 
+    /// The numbers below `count` in a random order.
+    pub(crate) fn permutation(&mut self, count: usize) -> Vec<usize> {
+        let mut numbers: Vec<usize> = (0..count).collect();
+        (1..count).rev().for_each(|last| numbers.swap(last, self.below(last + 1)));
+        numbers
+    }
+
     /// A standard normal number, by Marsaglia's polar method.
     pub(crate) fn normal(&mut self) -> f64 {
         loop {
@@ -69,7 +76,7 @@ impl Stream {
     }
 
     /// A number from -1 to 1.
-    fn symmetric(&mut self) -> f64 {
+    pub(crate) fn symmetric(&mut self) -> f64 {
         const STEP: f64 = 1.0 / (1_u64 << 52) as f64;
         (self.0.next_u64() >> 11) as f64 * STEP - 1.0
     }

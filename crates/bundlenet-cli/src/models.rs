@@ -1,0 +1,108 @@
+//! `bundlenet models` and `bundlenet model`: what trained networks there are, and what is known of one.
+
+use std::path::PathBuf;
+
+use bundlenet::{Error, Model};
+use clap::Args;
+use serde::Serialize;
+
+use crate::failure::Failure;
+use crate::output;
+
+/// List the models in a folder
+#[derive(Args)]
+pub(crate) struct Models {
+    /// Folder of checkpoints
+    #[arg(value_name = "DIR", default_value = "models")]
+    folder: PathBuf,
+    /// Print one JSON array
+    #[arg(long)]
+    json: bool,
+}
+
+/// Show the card of a model: configuration, data, validation gaps
+#[derive(Args)]
+pub(crate) struct ShowModel {
+    /// A checkpoint
+    #[arg(value_name = "FILE")]
+    file: PathBuf,
+    /// Print one JSON object
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Serialize)]
+struct Report<'a> {
+    file: String,
+    weights: usize,
+    architecture: &'a bundlenet::learn::Architecture,
+    card: &'a bundlenet::learn::Card,
+}
+
+impl<'a> Report<'a> {
+    fn new(file: &std::path::Path, model: &'a Model) -> Self {
+        let file = file.display().to_string();
+        Self { file, weights: model.weight_count(), architecture: model.architecture(), card: model.card() }
+    }
+
+    fn gaps(&self) -> String {
+        let pairs = self.card.validation_steps.iter().zip(&self.card.validation_gaps);
+        let texts: Vec<String> = pairs.map(|(steps, gap)| format!("{gap:.4} % after {steps}")).collect();
+        if texts.is_empty() { "not measured".to_string() } else { texts.join(", ") }
+    }
+}
+
+impl Models {
+    pub(crate) fn run(self) -> Result<(), Failure> {
+        let entries = std::fs::read_dir(&self.folder)
+            .map_err(|source| Error::Read { path: self.folder.clone(), source })?;
+        let mut files: Vec<PathBuf> = entries
+            .filter_map(|entry| Some(entry.ok()?.path()))
+            .filter(|path| path.extension().is_some_and(|extension| extension == "safetensors"))
+            .collect();
+        files.sort();
+        let mut models = vec![];
+        for file in files {
+            match Model::load(&file) {
+                Ok(model) => models.push((file, model)),
+                // One file that is no model must not hide the others.
+                Err(error) => output::note(&format!("bundlenet: {error}")),
+            }
+        }
+        let reports: Vec<Report<'_>> = models.iter().map(|(file, model)| Report::new(file, model)).collect();
+        if self.json {
+            return output::json(&reports);
+        }
+        if reports.is_empty() {
+            return output::line(&format!("no models in {}", self.folder.display()));
+        }
+        let rows: Vec<(&str, String)> =
+            reports.iter().map(|report| (report.file.as_str(), format!("{} weights  {}", report.weights, report.gaps()))).collect();
+        output::table(&rows)
+    }
+}
+
+impl ShowModel {
+    pub(crate) fn run(self) -> Result<(), Failure> {
+        let model = Model::load(&self.file)?;
+        let report = Report::new(&self.file, &model);
+        if self.json {
+            return output::json(&report);
+        }
+        let architecture = toml::to_string(report.architecture).map_err(|error| Failure::Run(error.into()))?;
+        let mut rows = vec![
+            ("name", report.card.name.clone()),
+            ("weights", report.weights.to_string()),
+            ("data", report.card.data.clone()),
+            ("trained", format!("{} updates, {} generations", report.card.updates, report.card.generations)),
+            ("version", report.card.version.clone()),
+            ("validation", report.gaps()),
+        ];
+        for line in architecture.lines() {
+            if let Some((name, value)) = line.split_once(" = ") {
+                rows.push((name, value.trim_matches('"').to_string()));
+            }
+        }
+        output::table(&rows)
+    }
+}

@@ -1,0 +1,185 @@
+//! The shape of a network: what its configuration says, and where each of its weights lies.
+
+use std::ops::Range;
+
+use serde::{Deserialize, Serialize};
+
+use super::features::{Schema, Transform};
+use super::ops::attention::Attention;
+use super::ops::decoder::Activation;
+use crate::settings::InvalidSetting;
+
+/// The shape of a network; it travels with the weights.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Architecture {
+    /// What the network sees of a run.
+    pub features: Schema,
+    /// What becomes of the features before they enter.
+    pub transform: Transform,
+    /// Length of each of the vectors for step, query and key; at least 1.
+    pub hidden: usize,
+    /// Units between the two layers of a decoder; at least 1.
+    pub decoder: usize,
+    /// What lies between the two layers.
+    pub activation: Activation,
+    /// How logits become weights.
+    pub attention: Attention,
+    /// Which vectors are drawn at random in training.
+    pub sampling: Sampling,
+    /// How the centre moves.
+    pub centre: Centre,
+    /// What the product of query and key is multiplied by; positive. Without it, one over the root of `hidden`.
+    pub logit_scale: Option<f64>,
+    /// Unit of the step length; positive. Without it, training takes it from its data.
+    pub step_scale: Option<f64>,
+}
+
+impl Default for Architecture {
+    fn default() -> Self {
+        Self {
+            features: Schema::default(),
+            transform: Transform::default(),
+            hidden: 32,
+            decoder: 128,
+            activation: Activation::default(),
+            attention: Attention::default(),
+            sampling: Sampling::default(),
+            centre: Centre::default(),
+            logit_scale: None,
+            step_scale: None,
+        }
+    }
+}
+
+/// Which vectors are drawn at random in training; in use they are their means.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Sampling {
+    /// None.
+    #[default]
+    None,
+    /// That of the step.
+    Step,
+    /// Those of step, query and key.
+    Attention,
+}
+
+impl Sampling {
+    /// How many of the three vectors, in the order step, query, key.
+    pub(crate) fn count(self) -> usize {
+        match self {
+            Self::None => 0,
+            Self::Step => 1,
+            Self::Attention => 3,
+        }
+    }
+}
+
+/// How the centre moves: a share of the way to the trial point, `sigmoid((f(centre) - f(trial)) / temperature + offset)`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Centre {
+    /// The paper's softmin of the two scaled values: temperature 1, offset 0.
+    Softmin,
+    /// Temperature and offset are outputs of the network, beside the step.
+    #[default]
+    Learned,
+}
+
+/// Largest sizes accepted: beyond them a mistake is more likely than a network.
+const LARGEST: usize = 8192;
+
+impl Architecture {
+    /// Makes sure that every value can be used.
+    ///
+    /// # Errors
+    /// The first one that cannot.
+    pub fn check(&self) -> Result<(), InvalidSetting> {
+        let wrong = |name, expected, found: String| Err(InvalidSetting { name, expected, found });
+        let positive = |number: Option<f64>| number.is_none_or(|number| number > 0.0 && number.is_finite());
+        match self {
+            Self { hidden, .. } if !(1..=LARGEST).contains(hidden) => {
+                wrong("network.hidden", "from 1 to 8192", hidden.to_string())
+            }
+            Self { decoder, .. } if !(1..=LARGEST).contains(decoder) => {
+                wrong("network.decoder", "from 1 to 8192", decoder.to_string())
+            }
+            Self { logit_scale, .. } if !positive(*logit_scale) => {
+                wrong("network.logit_scale", "a positive finite number", format!("{logit_scale:?}"))
+            }
+            Self { step_scale, .. } if !positive(*step_scale) => {
+                wrong("network.step_scale", "a positive finite number", format!("{step_scale:?}"))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Number of features.
+    pub(crate) fn inputs(&self) -> usize {
+        self.features.names().len()
+    }
+
+    /// Length of the state of the recurrent cell.
+    pub(crate) fn state(&self) -> usize {
+        (3 + self.sampling.count()) * self.hidden
+    }
+
+    /// Observed features of a cut that extend its key.
+    pub(crate) fn cut_features(&self) -> usize {
+        self.features.cut_names().len()
+    }
+
+    /// Outputs of the decoders for step, query and key.
+    pub(crate) fn outputs(&self) -> [usize; 3] {
+        let step = match self.centre {
+            Centre::Softmin => 1,
+            Centre::Learned => 3,
+        };
+        [step, self.hidden + self.cut_features(), self.hidden]
+    }
+
+    /// What the product of query and key is multiplied by.
+    pub(crate) fn logit_factor(&self) -> f64 {
+        self.logit_scale.unwrap_or(1.0 / (self.hidden as f64).sqrt())
+    }
+}
+
+/// Where each tensor lies among all weights. Matrices have a row for each input.
+#[derive(Clone, Debug)]
+pub(crate) struct Layout {
+    pub(crate) lstm: Affine,
+    /// Two layers for step, query and key.
+    pub(crate) decoders: [[Affine; 2]; 3],
+    pub(crate) total: usize,
+}
+
+/// Weights and bias of a layer.
+#[derive(Clone, Debug)]
+pub(crate) struct Affine {
+    pub(crate) inputs: usize,
+    pub(crate) outputs: usize,
+    pub(crate) weights: Range<usize>,
+    pub(crate) bias: Range<usize>,
+}
+
+/// What tensors of the decoders are called.
+pub(crate) const DECODERS: [&str; 3] = ["step", "query", "key"];
+
+impl Layout {
+    pub(crate) fn new(architecture: &Architecture) -> Self {
+        let mut total = 0;
+        let mut layer = |inputs: usize, outputs: usize| {
+            let weights = total..total + inputs * outputs;
+            let bias = weights.end..weights.end + outputs;
+            total = bias.end;
+            Affine { inputs, outputs, weights, bias }
+        };
+        let state = architecture.state();
+        let lstm = layer(architecture.inputs() + state, 4 * state);
+        let decoders = architecture
+            .outputs()
+            .map(|outputs| [layer(architecture.hidden, architecture.decoder), layer(architecture.decoder, outputs)]);
+        Self { lstm, decoders, total }
+    }
+}

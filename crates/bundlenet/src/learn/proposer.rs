@@ -1,0 +1,196 @@
+//! A network in the place of the master problem.
+
+use std::sync::Arc;
+
+use super::architecture::{Architecture, Centre};
+use super::features::{Tracker, Transform, signed_log};
+use super::network::{Network, Tape};
+use super::ops::decoder::step_length;
+use super::real::Real;
+use crate::bundle::{Bundle, CentrePolicy};
+use crate::master::{FIRST_CUTS, Outcome, Proposal, Proposer};
+use crate::method::Start;
+use crate::oracle::Domain;
+use crate::vectors::dot;
+
+/// One run of a network: what it has seen, its state, and the keys of the cuts.
+pub(crate) struct NetworkProposer<S> {
+    network: Arc<Network<S>>,
+    domain: Domain,
+    tracker: Tracker,
+    features: Vec<f64>,
+    /// What is observed of each cut, in the order of the places.
+    observed: Vec<f64>,
+    state: Vec<S>,
+    cell: Vec<S>,
+    /// Keys of the cuts by place.
+    keys: Vec<S>,
+    places: Vec<usize>,
+    logits: Vec<S>,
+    weights: Vec<S>,
+    sorted: Vec<S>,
+    /// For a run on its own; runs in step share one.
+    tape: Option<Tape<S>>,
+    /// Features of a recorded run in the place of this one's.
+    #[cfg(test)]
+    pub(crate) replay: Option<std::collections::VecDeque<(Vec<f64>, Vec<f64>)>>,
+}
+
+impl<S: Real> NetworkProposer<S> {
+    pub(crate) fn new(network: Arc<Network<S>>, domain: &Domain, start: Start<'_>) -> Self {
+        let Architecture { hidden, .. } = network.architecture;
+        let state = network.architecture.state();
+        Self {
+            domain: domain.clone(),
+            tracker: Tracker::new(network.architecture.features, start),
+            features: Vec::with_capacity(network.architecture.inputs()),
+            observed: Vec::with_capacity(FIRST_CUTS * network.architecture.cut_features()),
+            state: vec![S::ZERO; state],
+            cell: vec![S::ZERO; state],
+            keys: Vec::with_capacity(FIRST_CUTS * hidden),
+            places: Vec::with_capacity(FIRST_CUTS),
+            logits: Vec::with_capacity(FIRST_CUTS),
+            weights: Vec::with_capacity(FIRST_CUTS),
+            sorted: Vec::with_capacity(FIRST_CUTS),
+            tape: None,
+            network,
+            #[cfg(test)]
+            replay: None,
+        }
+    }
+
+    /// The features as they are before standardisation.
+    pub(crate) fn features(&self) -> &[f64] {
+        &self.features
+    }
+
+    /// Weights of the last proposal, in the order of [`NetworkProposer::places`].
+    pub(crate) fn weights(&self) -> &[S] {
+        &self.weights
+    }
+
+    /// What was observed of each cut at the last proposal.
+    pub(crate) fn observed(&self) -> &[f64] {
+        &self.observed
+    }
+
+    pub(crate) fn keys(&self) -> &[S] {
+        &self.keys
+    }
+
+    /// Writes what the network reads of this run to a row of the tape.
+    pub(crate) fn prepare(&mut self, bundle: &Bundle, tape: &mut Tape<S>, step: usize, row: usize) {
+        let architecture = &self.network.architecture;
+        let (inputs, size) = (architecture.inputs(), architecture.state());
+        self.tracker.write(self.network.step_scale(), bundle, &mut self.features);
+        if architecture.transform != Transform::Raw {
+            self.features.iter_mut().for_each(|feature| *feature = signed_log(*feature));
+        }
+        #[cfg(test)]
+        if let Some(recorded) = &mut self.replay {
+            (self.features, self.observed) = recorded.pop_front().unwrap();
+        }
+        let input = &mut tape.input[step][row * (inputs + size)..(row + 1) * (inputs + size)];
+        self.network.transform(&self.features, &mut input[..inputs]);
+        input[inputs..].copy_from_slice(&self.state);
+        tape.cell[step][row * size..(row + 1) * size].copy_from_slice(&self.cell);
+    }
+
+    /// Turns what the network wrote to a row of the tape into a proposal.
+    pub(crate) fn accept(&mut self, bundle: &Bundle, tape: &Tape<S>, step: usize, row: usize, proposal: &mut Proposal) {
+        let network = &*self.network;
+        let architecture = &network.architecture;
+        let (size, hidden) = (architecture.state(), architecture.hidden);
+        self.state.copy_from_slice(&tape.state[step][row * size..(row + 1) * size]);
+        self.cell.copy_from_slice(&tape.next_cell[step][row * size..(row + 1) * size]);
+        let [steps, queries, _] = architecture.outputs();
+        let raw = &tape.output[0][step][row * steps..(row + 1) * steps];
+        let query = &tape.output[1][step][row * queries..(row + 1) * queries];
+        let key = &tape.output[2][step][row * hidden..(row + 1) * hidden];
+
+        self.keys.resize(bundle.places() * hidden, S::ZERO);
+        self.keys[bundle.newest() * hidden..(bundle.newest() + 1) * hidden].copy_from_slice(key);
+        self.places.clear();
+        self.places.extend((0..bundle.places()).filter(|&place| bundle.is_live(place)));
+        #[cfg(test)]
+        let is_replayed = self.replay.is_some();
+        #[cfg(not(test))]
+        let is_replayed = false;
+        if !is_replayed {
+            self.tracker.write_cuts(bundle, &self.places, &mut self.observed);
+        }
+        let factor = S::of(architecture.logit_factor());
+        self.logits.clear();
+        let (query, by_observation) = query.split_at(hidden);
+        for (index, &place) in self.places.iter().enumerate() {
+            let key = &self.keys[place * hidden..(place + 1) * hidden];
+            let mut logit = factor * S::dot(query, key);
+            let observed = &self.observed[index * by_observation.len()..(index + 1) * by_observation.len()];
+            for (&coefficient, &observation) in by_observation.iter().zip(observed) {
+                logit += coefficient * S::of(observation);
+            }
+            self.logits.push(logit);
+        }
+        self.weights.resize(self.places.len(), S::ZERO);
+        architecture.attention.forward(&self.logits, &mut self.weights, &mut self.sorted);
+
+        proposal.eta = step_length(raw[0], network.step_scale());
+        proposal.centre_policy = centre_policy(architecture.centre, raw, network.step_scale());
+        proposal.weights.clear();
+        // They add up to 1 in double precision, too: a bound is only valid with weights that do.
+        let total: f64 = self.weights.iter().map(|weight| weight.wide()).sum();
+        let weighted = self.places.iter().zip(&self.weights).filter(|(_, weight)| **weight > S::ZERO);
+        proposal.weights.extend(weighted.map(|(&place, weight)| (place, weight.wide() / total)));
+        bundle.aggregate(&proposal.weights, &mut proposal.direction);
+        proposal.sigma = proposal.weights.iter().map(|&(place, weight)| weight * bundle.errors()[place]).sum();
+        proposal.norm_squared = dot(&proposal.direction.0, &proposal.direction.0);
+        let last = &mut self.tracker.last;
+        last.eta = proposal.eta;
+        last.direction_square = proposal.norm_squared;
+        last.aggregate_error = proposal.sigma;
+        last.weights.clone_from(&proposal.weights);
+        if self.domain != Domain::Free {
+            self.bend(bundle, proposal);
+        }
+    }
+
+    /// Takes from the direction what would leave the domain: `mu = max(0, G theta - c / eta)`, as the exact master does.
+    fn bend(&self, bundle: &Bundle, proposal: &mut Proposal) {
+        let Proposal { eta, direction, sigma, .. } = proposal;
+        let entries = direction.numbers_mut(bundle.dim()).iter_mut().zip(bundle.centre());
+        for (index, (entry, &centre)) in entries.enumerate() {
+            let excess = *entry - centre / *eta;
+            if excess > 0.0 && self.domain.is_nonnegative(index) {
+                *entry = centre / *eta;
+                *sigma += excess * centre;
+            }
+        }
+        proposal.norm_squared = dot(&direction.0, &direction.0);
+    }
+}
+
+/// How the centre moves, from the outputs beside the raw step.
+fn centre_policy<S: Real>(centre: Centre, raw: &[S], scale: f64) -> CentrePolicy {
+    match centre {
+        Centre::Softmin => CentrePolicy::Soft { temperature: 1.0, offset: 0.0 },
+        Centre::Learned => {
+            CentrePolicy::Soft { temperature: step_length(raw[1], scale), offset: raw[2].wide() }
+        }
+    }
+}
+
+impl<S: Real> Proposer for NetworkProposer<S> {
+    const IS_NETWORK: bool = true;
+
+    fn propose(&mut self, bundle: &Bundle, proposal: &mut Proposal) {
+        let mut tape = self.tape.take().unwrap_or_else(|| Tape::new(&self.network.architecture, 1, 1));
+        self.prepare(bundle, &mut tape, 0, 0);
+        self.network.forward(&mut tape, 0);
+        self.accept(bundle, &tape, 0, 0, proposal);
+        self.tape = Some(tape);
+    }
+
+    fn learn(&mut self, bundle: &Bundle, outcome: &Outcome<'_>) {
+        self.tracker.learn(bundle, outcome);
+    }
+}

@@ -1,0 +1,202 @@
+//! Instances to learn from.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use crate::driver::solve;
+use crate::error::{Error, EvaluationError};
+use crate::observe::Silent;
+use crate::oracle::Oracle;
+use crate::problems::{Family, Generator, Manifest, Problem, ReadOptions, Split};
+use crate::settings::{InvalidSetting, Limits, Settings, Tolerances};
+
+/// Something that makes the oracle of an instance, each time anew: runs happen at the same time on several threads.
+pub type MakeOracle = Arc<dyn Fn() -> Box<dyn Oracle + Send> + Send + Sync>;
+
+/// An instance to learn from: of a family, or any function.
+#[derive(Clone)]
+pub struct Example {
+    /// What it is called; unique within its data.
+    pub name: String,
+    /// Its oracle.
+    pub oracle: MakeOracle,
+    /// Where runs start; 0 without it.
+    pub start: Option<Vec<f64>>,
+    /// The optimal value, in the problem's sense, if it is known.
+    pub optimum: Option<f64>,
+}
+
+impl fmt::Debug for Example {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.debug_struct("Example").field("name", &self.name).finish_non_exhaustive()
+    }
+}
+
+impl Example {
+    /// The dual of an instance.
+    #[must_use]
+    pub fn of_problem(name: &str, problem: Problem) -> Self {
+        let oracle: MakeOracle = Arc::new(move || problem.dual());
+        Self { name: name.to_string(), oracle, start: None, optimum: None }
+    }
+
+    /// Computes the optimum by the exact bundle method, unless it is known.
+    ///
+    /// # Errors
+    /// If the oracle fails at the start.
+    pub fn with_optimum(mut self) -> Result<Self, Error> {
+        if self.optimum.is_none() {
+            let limits = Limits { steps: Some(3000), ..Limits::default() };
+            let settings = Settings { limits, tolerances: Tolerances { gap: 1e-9 }, ..Settings::default() }.check()?;
+            let mut oracle = (self.oracle)();
+            let solution = solve(&mut *oracle, self.start.as_deref(), &settings, &mut Silent, None)
+                .map_err(|source| self.failed(source))?;
+            self.optimum = Some(solution.value);
+        }
+        Ok(self)
+    }
+
+    pub(crate) fn failed(&self, source: EvaluationError) -> Error {
+        Error::Example { name: self.name.clone(), source }
+    }
+}
+
+/// An instance with the number that those it shares data with have, too, and the part a manifest puts it in.
+struct Grouped {
+    example: Example,
+    group: usize,
+    split: Option<Split>,
+}
+
+/// Training and validation data.
+pub(crate) struct Data {
+    pub(crate) train: Vec<Example>,
+    pub(crate) validation: Vec<Example>,
+}
+
+impl Data {
+    /// Reads or generates what the sources name.
+    pub(crate) fn load(train: &[String], validation: &[String]) -> Result<Self, Error> {
+        let train_data = read_all(train)?;
+        let (train, validation) = if validation.is_empty() {
+            split(train_data)
+        } else {
+            let examples = |data: Vec<Grouped>| data.into_iter().map(|grouped| grouped.example).collect();
+            (examples(train_data), examples(read_all(validation)?))
+        };
+        let found = |name, count: usize| {
+            let expected = "at least one instance";
+            Err(Error::Setting(InvalidSetting { name, expected, found: count.to_string() }))
+        };
+        match (train.len(), validation.len()) {
+            (0, _) => found("data.train", 0),
+            (_, 0) => found("data.validation", 0),
+            _ => Ok(Self { train, validation }),
+        }
+    }
+}
+
+/// Sets a part aside for validation, never through a group.
+fn split(data: Vec<Grouped>) -> (Vec<Example>, Vec<Example>) {
+    let has_validation = data.iter().any(|grouped| grouped.split == Some(Split::Validation));
+    let groups: Vec<usize> = {
+        let mut groups: Vec<usize> = data.iter().map(|grouped| grouped.group).collect();
+        groups.sort_unstable();
+        groups.dedup();
+        groups
+    };
+    let (mut train, mut validation) = (vec![], vec![]);
+    for Grouped { example, group, split } in data {
+        let part = if has_validation {
+            split.unwrap_or(Split::Train)
+        } else if groups.binary_search(&group).is_ok_and(|rank| rank % 8 == 7) || groups.len() == 1 {
+            Split::Validation
+        } else {
+            Split::Train
+        };
+        // With a single group there is nothing to hold out: the figures are then those of the training data.
+        if groups.len() == 1 {
+            train.push(example.clone());
+        }
+        match part {
+            Split::Train => train.push(example),
+            Split::Validation => validation.push(example),
+            Split::Test => {}
+        }
+    }
+    (train, validation)
+}
+
+fn read_all(sources: &[String]) -> Result<Vec<Grouped>, Error> {
+    let mut found: BTreeMap<String, Grouped> = BTreeMap::new();
+    for source in sources {
+        let read = match source.strip_prefix("generate:") {
+            Some(recipe) => generate(source, recipe)?,
+            None => read_files(Path::new(source))?,
+        };
+        for grouped in read {
+            found.insert(grouped.example.name.clone(), grouped);
+        }
+    }
+    Ok(found.into_values().collect())
+}
+
+fn generate(source: &str, recipe: &str) -> Result<Vec<Grouped>, Error> {
+    let wrong = || {
+        let expected = "a folder, a file, or generate:FAMILY:COUNT:SEED";
+        Error::Setting(InvalidSetting { name: "data", expected, found: source.to_string() })
+    };
+    let parts: Vec<&str> = recipe.split(':').collect();
+    let [family, count, seed] = parts[..] else { return Err(wrong()) };
+    let family: Family = family.parse().map_err(|_| wrong())?;
+    let (count, seed): (usize, u64) = (count.parse().map_err(|_| wrong())?, seed.parse().map_err(|_| wrong())?);
+    let generator = Generator::new(family, seed);
+    (0..count)
+        .map(|index| {
+            let generated = generator.instance(index)?;
+            let name = format!("{family}-{seed}/{}", generated.name);
+            let split = Some(generated.split);
+            Ok(Grouped { example: Example::of_problem(&name, generated.problem), group: generated.group, split })
+        })
+        .collect()
+}
+
+fn read_files(path: &Path) -> Result<Vec<Grouped>, Error> {
+    let failed = |source| Error::Read { path: path.to_path_buf(), source };
+    if !path.is_dir() {
+        return Ok(vec![read_file(path, None)?]);
+    }
+    if path.join(Manifest::FILE).exists() {
+        let manifest = Manifest::read(path)?;
+        let entries = manifest.instances.into_iter();
+        return entries.map(|entry| read_file(&path.join(entry.file), Some((entry.group, entry.split)))).collect();
+    }
+    let entries = std::fs::read_dir(path).map_err(failed)?;
+    let mut files: Vec<PathBuf> = entries.filter_map(|entry| Some(entry.ok()?.path())).filter(|p| p.is_file()).collect();
+    files.sort_unstable();
+    files.iter().map(|file| read_file(file, None)).collect()
+}
+
+fn read_file(path: &Path, known: Option<(usize, Split)>) -> Result<Grouped, Error> {
+    let problem = Problem::read(path, ReadOptions::default())?;
+    let name = path.file_stem().map_or_else(String::new, |stem| stem.to_string_lossy().into_owned());
+    let digits = name.len() - name.trim_end_matches(|letter: char| letter.is_ascii_digit()).len();
+    let number = name[name.len() - digits..].parse().ok();
+    let group = known.map(|(group, _)| group).or(number).unwrap_or_else(|| name.bytes().map(usize::from).sum());
+    let split = known.map(|(_, split)| split).or(number.map(Split::of_group));
+    Ok(Grouped { example: Example::of_problem(&name, problem), group, split })
+}
+
+/// At most so many of them, spread over all.
+pub(crate) fn limited(examples: Vec<Example>, limit: Option<usize>) -> Vec<Example> {
+    let count = examples.len();
+    match limit {
+        Some(limit) if limit < count => {
+            let is_chosen = |index: usize| (index + 1) * limit / count > index * limit / count;
+            examples.into_iter().enumerate().filter(|(index, _)| is_chosen(*index)).map(|(_, example)| example).collect()
+        }
+        _ => examples,
+    }
+}

@@ -1,0 +1,266 @@
+//! A training as a folder, which survives a kill at any moment and resumes bit for bit.
+
+use std::collections::BTreeMap;
+use std::ops::ControlFlow;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
+
+use rayon::prelude::*;
+use serde::{Deserialize, Serialize};
+
+use super::config::TrainSettings;
+use super::data::{Data, Example, limited};
+use super::optimizer::Optimizer;
+use super::plot;
+use super::trainer::{Best, Measurement, NetworkState, Report, State, Trainer};
+use crate::error::{Error, ParseError};
+use crate::learn::architecture::Layout;
+use crate::learn::checkpoint::{CHECKPOINT_VERSION, Precision, Stored, Tensors, write_whole};
+use crate::settings::InvalidSetting;
+
+/// Seconds between two checkpoints, at least.
+const BETWEEN_CHECKPOINTS: Duration = Duration::from_secs(2);
+
+/// What is happening.
+#[derive(Debug)]
+pub enum Event<'a> {
+    /// The optima of instances are computed: so many of so many.
+    Optima {
+        /// Done.
+        done: usize,
+        /// Of.
+        total: usize,
+    },
+    /// Training begins, or goes on.
+    Begin {
+        /// The training.
+        trainer: &'a Trainer,
+        /// Instances for training and for validation.
+        instances: (usize, usize),
+    },
+    /// An update or a generation is done.
+    Advance(&'a Report),
+}
+
+/// How a training ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Finished {
+    /// It is done.
+    Completely,
+    /// It was interrupted, and can be resumed.
+    Interrupted,
+}
+
+/// What is stored beside the numbers.
+#[derive(Serialize, Deserialize)]
+struct Stored1 {
+    version: u32,
+    settings: TrainSettings,
+    step_scale: f64,
+    updates: usize,
+    generations: usize,
+    steps: (usize, usize),
+    losses: (f64, usize),
+    gradient_norm: Option<f64>,
+    best: Option<Measurement>,
+    history: Vec<Measurement>,
+    suspicious: usize,
+}
+
+/// Trains a network in a folder: `config.toml`, `metrics.jsonl`, `best.safetensors`, `last.safetensors`, `validation.svg`,
+/// `optima.json`, and `state.safetensors`, from which a training goes on bit for bit. The observer may end it.
+///
+/// # Errors
+/// If data or settings cannot be used, the folder holds another training and `is_resumed` is not set, or training goes wrong.
+pub fn train(
+    settings: &TrainSettings,
+    folder: &Path,
+    is_resumed: bool,
+    observer: &(dyn Fn(&Event<'_>) -> ControlFlow<()> + Sync),
+) -> Result<Finished, Error> {
+    settings.check()?;
+    let run = Folder(folder.to_path_buf());
+    let state = run.read_state(settings, is_resumed)?;
+    let data = Data::load(&settings.data.train, &settings.data.validation)?;
+    let mut train = limited(data.train, settings.data.train_limit);
+    let mut validation = limited(data.validation, settings.data.validation_limit);
+    std::fs::create_dir_all(folder).map_err(|source| Error::Write { path: folder.to_path_buf(), source })?;
+    let text = toml::to_string(settings).map_err(std::io::Error::other);
+    let text = text.map_err(|source| Error::Write { path: run.path("config.toml"), source })?;
+    write_whole(&run.path("config.toml"), text.as_bytes())?;
+    run.find_optima(&mut train, &mut validation, observer)?;
+    let instances = (train.len(), validation.len());
+    let mut trainer = match state {
+        Some(state) => Trainer::resume(settings.clone(), train, validation, state)?,
+        None => Trainer::new(settings.clone(), train, validation)?,
+    };
+    let mut flow = observer(&Event::Begin { trainer: &trainer, instances });
+    let mut latest = Instant::now();
+    let finished = loop {
+        if flow.is_break() {
+            break Finished::Interrupted;
+        }
+        let report = match trainer.advance() {
+            Ok(Some(report)) => report,
+            Ok(None) => break Finished::Completely,
+            Err(error) => {
+                run.write(&trainer)?;
+                return Err(error);
+            }
+        };
+        if report.measurement.is_some() {
+            run.write(&trainer)?;
+            latest = Instant::now();
+        } else if latest.elapsed() >= BETWEEN_CHECKPOINTS {
+            run.write_state(&trainer)?;
+            latest = Instant::now();
+        }
+        flow = observer(&Event::Advance(&report));
+    };
+    run.write(&trainer)?;
+    Ok(finished)
+}
+
+struct Folder(PathBuf);
+
+impl Folder {
+    fn path(&self, name: &str) -> PathBuf {
+        self.0.join(name)
+    }
+
+    /// Writes everything; the state last, from which all else could be written again.
+    fn write(&self, trainer: &Trainer) -> Result<(), Error> {
+        let lines: Result<Vec<String>, _> = trainer.history().iter().map(serde_json::to_string).collect();
+        let path = self.path("metrics.jsonl");
+        let lines = lines.map_err(|error| Error::Write { path: path.clone(), source: error.into() })?;
+        let text: String = lines.iter().map(|line| format!("{line}\n")).collect();
+        write_whole(&path, text.as_bytes())?;
+        write_whole(&self.path("validation.svg"), plot::validation(trainer).as_bytes())?;
+        trainer.last().save(self.path("last.safetensors"), Precision::Single)?;
+        if let Some(best) = trainer.best() {
+            best.save(self.path("best.safetensors"), Precision::Single)?;
+        }
+        self.write_state(trainer)
+    }
+
+    fn write_state(&self, trainer: &Trainer) -> Result<(), Error> {
+        let State { network, gradient, evolution, updates, generations, losses, gradient_norm, best, history, suspicious } =
+            &trainer.state;
+        let mut tensors = Tensors::new();
+        let mut push = |name: &str, numbers: &[f32]| tensors.push(name, &[numbers.len()], numbers, Precision::Single);
+        push("weights", &network.weights);
+        push("gradient.mean", &gradient.mean);
+        push("gradient.square", &gradient.square);
+        push("evolution.mean", &evolution.mean);
+        push("evolution.square", &evolution.square);
+        if let Some(best) = best {
+            push("best", &best.weights);
+        }
+        tensors.push_wide("features.mean", &network.mean);
+        tensors.push_wide("features.deviation", &network.deviation);
+        let metadata = Stored1 {
+            version: CHECKPOINT_VERSION,
+            settings: trainer.settings().clone(),
+            step_scale: network.step_scale,
+            updates: *updates,
+            generations: *generations,
+            steps: (gradient.steps, evolution.steps),
+            losses: *losses,
+            gradient_norm: *gradient_norm,
+            best: best.as_ref().map(|best| best.measurement.clone()),
+            history: history.clone(),
+            suspicious: *suspicious,
+        };
+        let path = self.path("state.safetensors");
+        let bytes = tensors.to_bytes(&metadata).map_err(|source| Error::Write { path: path.clone(), source })?;
+        write_whole(&path, &bytes)
+    }
+
+    /// The state of the training that is there, if it is to be resumed.
+    fn read_state(&self, settings: &TrainSettings, is_resumed: bool) -> Result<Option<State>, Error> {
+        let path = self.path("state.safetensors");
+        if !path.exists() {
+            return Ok(None);
+        }
+        if !is_resumed {
+            let (name, expected) = ("--out", "an empty folder, or --resume to go on with the training that is there");
+            return Err(InvalidSetting { name, expected, found: self.0.display().to_string() }.into());
+        }
+        let bytes = std::fs::read(&path).map_err(|source| Error::Read { path: path.clone(), source })?;
+        let (stored, metadata): (_, Stored1) = Stored::read(&path, &bytes)?;
+        // More of the same is no change of what has been done so far.
+        let comparable = |settings: &TrainSettings| {
+            let mut settings = settings.clone();
+            settings.gradient.updates = 0;
+            settings.evolution.generations = 0;
+            settings
+        };
+        if comparable(&metadata.settings) != comparable(settings) {
+            let expected = "the settings that the training began with (its config.toml)".to_string();
+            return Err(Error::Checkpoint { path, expected, found: "others".to_string() });
+        }
+        let count = Layout::new(&settings.network).total;
+        let inputs = settings.network.inputs();
+        let read = |name: &str| stored.singles(name, &[count]);
+        let optimizer = |name: &str, steps: usize| {
+            let (mean, square) = (read(&format!("{name}.mean"))?, read(&format!("{name}.square"))?);
+            Ok::<_, Error>(Optimizer { mean, square, steps })
+        };
+        let best = match metadata.best {
+            Some(measurement) => Some(Best { weights: read("best")?, measurement }),
+            None => None,
+        };
+        Ok(Some(State {
+            network: NetworkState {
+                step_scale: metadata.step_scale,
+                mean: stored.numbers("features.mean", &[inputs])?,
+                deviation: stored.numbers("features.deviation", &[inputs])?,
+                weights: read("weights")?,
+            },
+            gradient: optimizer("gradient", metadata.steps.0)?,
+            evolution: optimizer("evolution", metadata.steps.1)?,
+            updates: metadata.updates,
+            generations: metadata.generations,
+            losses: metadata.losses,
+            gradient_norm: metadata.gradient_norm,
+            best,
+            history: metadata.history,
+            suspicious: metadata.suspicious,
+        }))
+    }
+
+    /// Gives every instance its optimum, from `optima.json` where it is there.
+    fn find_optima(
+        &self,
+        train: &mut [Example],
+        validation: &mut [Example],
+        observer: &(dyn Fn(&Event<'_>) -> ControlFlow<()> + Sync),
+    ) -> Result<(), Error> {
+        let path = self.path("optima.json");
+        let known: BTreeMap<String, f64> = if path.exists() {
+            let text = std::fs::read_to_string(&path).map_err(|source| Error::Read { path: path.clone(), source })?;
+            serde_json::from_str(&text).map_err(|error| {
+                let expected = "an object of names and optima".to_string();
+                let (file, line) = (path.display().to_string(), error.line().max(1));
+                ParseError { file, line, expected, found: error.to_string() }
+            })?
+        } else {
+            BTreeMap::new()
+        };
+        let total = train.len() + validation.len();
+        let done = AtomicUsize::new(0);
+        train.par_iter_mut().chain(&mut *validation).try_for_each(|example| {
+            example.optimum = example.optimum.or(known.get(&example.name).copied());
+            *example = example.clone().with_optimum()?;
+            let done = done.fetch_add(1, Ordering::Relaxed) + 1;
+            let _ = observer(&Event::Optima { done, total });
+            Ok::<_, Error>(())
+        })?;
+        let optima: BTreeMap<&str, Option<f64>> =
+            train.iter().chain(&*validation).map(|example| (example.name.as_str(), example.optimum)).collect();
+        let text = serde_json::to_string_pretty(&optima);
+        let text = text.map_err(|error| Error::Write { path: path.clone(), source: error.into() })?;
+        write_whole(&path, text.as_bytes())
+    }
+}

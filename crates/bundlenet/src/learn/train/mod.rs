@@ -1,0 +1,15 @@
+//! Training a network: settings, data, the two stages, and the folder that a training lives in.
+
+mod config;
+mod data;
+mod folder;
+mod optimizer;
+mod plot;
+mod trainer;
+
+pub use config::{
+    DataSettings, EvolutionSettings, Evolving, GradientSettings, Loss, TrainSettings, ValidationSettings,
+};
+pub use data::{Example, MakeOracle};
+pub use folder::{Event, Finished, train};
+pub use trainer::{Measurement, Report, Stage, Trainer};
