@@ -54,8 +54,8 @@ impl<'a> Report<'a> {
 
 impl Models {
     pub(crate) fn run(self) -> Result<(), Failure> {
-        let entries = std::fs::read_dir(&self.folder)
-            .map_err(|source| Error::Read { path: self.folder.clone(), source })?;
+        let entries =
+            std::fs::read_dir(&self.folder).map_err(|source| Error::Read { path: self.folder.clone(), source })?;
         let mut files: Vec<PathBuf> = entries
             .filter_map(|entry| Some(entry.ok()?.path()))
             .filter(|path| path.extension().is_some_and(|extension| extension == "safetensors"))
@@ -76,8 +76,10 @@ impl Models {
         if reports.is_empty() {
             return output::line(&format!("no models in {}", self.folder.display()));
         }
-        let rows: Vec<(&str, String)> =
-            reports.iter().map(|report| (report.file.as_str(), format!("{} weights  {}", report.weights, report.gaps()))).collect();
+        let rows: Vec<(&str, String)> = reports
+            .iter()
+            .map(|report| (report.file.as_str(), format!("{} weights  {}", report.weights, report.gaps())))
+            .collect();
         output::table(&rows)
     }
 }

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use bundlenet::{
     Error, Limits, Log, MethodName, Model, Observer, Oracle, Problem, ProximitySettings, ReadOptions, Settings, Silent,
-    Solution, Status, Strategy, Tolerances, TraceRow, ValidSettings, solve,
+    Solution, Status, Strategy, Tolerances, TraceRow, ValidSettings, solve, solve_batch,
 };
 use clap::{Args, ValueEnum};
 use indicatif::{ProgressBar, ProgressStyle};
@@ -132,35 +132,37 @@ impl Solve {
         let mut first_failure = None;
         let mut worst_code = 0;
         let bar = progress(self.files.len());
-        for (index, file) in self.files.iter().enumerate() {
-            // The run under way has ended with its best point; the others do not begin.
-            if index > 0 && interrupt.load(Ordering::Relaxed) {
+        for group in self.files.chunks(self.group_size()) {
+            // The runs under way have ended with their best points; the others do not begin.
+            if !reports.is_empty() && interrupt.load(Ordering::Relaxed) {
                 break;
             }
-            let (report, solution) = match self.solve_one(file, &settings, interrupt) {
-                Ok(solved) => solved,
-                // One bad file of many must not cost the others.
-                Err(failure) if self.files.len() > 1 => {
-                    let code = failure.code();
-                    bar.suspend(|| failure.report());
-                    worst_code = worst_code.max(code);
-                    bar.inc(1);
-                    continue;
+            for solved in self.solve_group(group, &settings, interrupt) {
+                let (report, solution) = match solved {
+                    Ok(solved) => solved,
+                    // One bad file of many must not cost the others.
+                    Err(failure) if self.files.len() > 1 => {
+                        let code = failure.code();
+                        bar.suspend(|| failure.report());
+                        worst_code = worst_code.max(code);
+                        bar.inc(1);
+                        continue;
+                    }
+                    Err(failure) => return Err(failure),
+                };
+                if self.files.len() > 1 && !self.json {
+                    bar.suspend(|| output::line(&report.one_line()))?;
+                } else if !self.json {
+                    output::table(&report.rows())?;
                 }
-                Err(failure) => return Err(failure),
-            };
-            if self.files.len() > 1 && !self.json {
-                bar.suspend(|| output::line(&report.one_line()))?;
-            } else if !self.json {
-                output::table(&report.rows())?;
+                if let Some(path) = &self.save_multipliers
+                    && let Err(failure) = save_multipliers(path, &solution.point)
+                {
+                    first_failure.get_or_insert(failure);
+                }
+                reports.push(report);
+                bar.inc(1);
             }
-            if let Some(path) = &self.save_multipliers
-                && let Err(failure) = save_multipliers(path, &solution.point)
-            {
-                first_failure.get_or_insert(failure);
-            }
-            reports.push(report);
-            bar.inc(1);
         }
         bar.finish_and_clear();
         let failed: Vec<&Report> = reports.iter().filter(|report| report.status == Status::OracleFailed).collect();
@@ -215,14 +217,49 @@ impl Solve {
         .map_err(|error| Failure::Input(error.into()))
     }
 
+    /// Files that are solved together: a network's runs go in step and over threads.
+    fn group_size(&self) -> usize {
+        match self.method {
+            Method::Network => 64,
+            Method::Bundle | Method::Descent | Method::Adam => 1,
+        }
+    }
+
+    fn solve_group(
+        &self,
+        files: &[PathBuf],
+        settings: &ValidSettings,
+        interrupt: &AtomicBool,
+    ) -> Vec<Result<(Report, Solution), Failure>> {
+        if let [file] = files {
+            return vec![self.solve_one(file, settings, interrupt)];
+        }
+        let read: Vec<_> = files.iter().map(|file| Ok((file, self.read(file)?))).collect();
+        let mut duals: Vec<_> = read.iter().flatten().map(|(_, problem)| problem.dual()).collect();
+        let mut solutions = solve_batch(&mut duals, settings, Some(interrupt)).into_iter();
+        read.into_iter()
+            .map(|read: Result<_, Failure>| {
+                let (file, problem) = read?;
+                match solutions.next() {
+                    Some(solution) => Ok(self.report(file, &problem, solution?)),
+                    None => Err(Failure::Run(anyhow::anyhow!("{}: no solution", file.display()))),
+                }
+            })
+            .collect()
+    }
+
+    fn read(&self, file: &Path) -> Result<Problem, Failure> {
+        let options = ReadOptions { sense: self.sense.map(Into::into), problem: self.problem };
+        Ok(Problem::read(file, options)?)
+    }
+
     fn solve_one(
         &self,
         file: &Path,
         settings: &ValidSettings,
         interrupt: &AtomicBool,
     ) -> Result<(Report, Solution), Failure> {
-        let options = ReadOptions { sense: self.sense.map(Into::into), problem: self.problem };
-        let problem = Problem::read(file, options)?;
+        let problem = self.read(file)?;
         let mut dual = problem.dual();
         let mut log = (self.files.len() == 1 && !self.quiet).then(|| Log::new(std::io::stderr()));
         if let Some(log) = &mut log {
@@ -232,12 +269,16 @@ impl Solve {
             Some(log) => log,
             None => &mut Silent,
         };
-        let mut solution = solve(&mut *dual, None, settings, observer, Some(interrupt))?;
+        let solution = solve(&mut *dual, None, settings, observer, Some(interrupt))?;
         if let Some(log) = &mut log {
             log.finish(&solution);
         }
+        Ok(self.report(file, &problem, solution))
+    }
+
+    fn report(&self, file: &Path, problem: &Problem, mut solution: Solution) -> (Report, Solution) {
         let report = Report {
-            subject: output::Subject::new(file, &problem, &*dual),
+            subject: output::Subject::new(file, problem, &*problem.dual()),
             method: self.method.name(),
             status: solution.status,
             value: solution.value,
@@ -252,7 +293,7 @@ impl Solve {
             failure: solution.failure.clone(),
             trace: std::mem::take(&mut solution.trace),
         };
-        Ok((report, solution))
+        (report, solution)
     }
 }
 

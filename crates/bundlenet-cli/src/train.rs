@@ -85,13 +85,12 @@ impl Train {
             _ => None,
         };
         let text = match &file {
-            Some(path) => {
-                std::fs::read_to_string(path).map_err(|source| Error::Read { path: path.clone(), source })?
-            }
+            Some(path) => std::fs::read_to_string(path).map_err(|source| Error::Read { path: path.clone(), source })?,
             None => String::new(),
         };
         let name = file.map_or_else(|| "settings".to_string(), |file| file.display().to_string());
-        let wrong = |error: toml::de::Error| Failure::Input(anyhow::anyhow!("{name}: {}", error.to_string().trim_end()));
+        let wrong =
+            |error: toml::de::Error| Failure::Input(anyhow::anyhow!("{name}: {}", error.to_string().trim_end()));
         // Once as it is, so that an error in the file is shown with its line.
         toml::from_str::<TrainSettings>(&text).map_err(wrong)?;
         let mut table: toml::Table = toml::from_str(&text).map_err(wrong)?;
@@ -121,7 +120,8 @@ fn set(table: &mut toml::Table, change: &str) -> Result<(), Failure> {
     let (path, text) = (path.trim(), text.trim());
     // What is no number, boolean or array is a string, with or without quotes.
     let parsed: Option<toml::Table> = toml::from_str(&format!("value = {text}")).ok();
-    let value = parsed.and_then(|mut parsed| parsed.remove("value")).unwrap_or_else(|| toml::Value::String(text.to_string()));
+    let value =
+        parsed.and_then(|mut parsed| parsed.remove("value")).unwrap_or_else(|| toml::Value::String(text.to_string()));
     let mut keys: Vec<&str> = path.split('.').collect();
     let last = keys.pop().filter(|key| !key.is_empty()).ok_or_else(wrong)?;
     let mut inner = table;

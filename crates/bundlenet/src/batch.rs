@@ -74,7 +74,8 @@ pub(crate) fn solve_in_step<'a>(
     let mut ended: Vec<(usize, Status)> = vec![];
     loop {
         let is_interrupted = interrupt.is_some_and(|flag| flag.load(Ordering::Relaxed));
-        let limits = going.iter().enumerate().filter_map(|(row, (_, run))| Some((row, run.limit(settings, is_interrupted)?)));
+        let limits =
+            going.iter().enumerate().filter_map(|(row, (_, run))| Some((row, run.limit(settings, is_interrupted)?)));
         ended.extend(limits);
         // From the back, so that the rows before stay where they are.
         ended.sort_unstable_by_key(|(row, _)| std::cmp::Reverse(*row));
@@ -111,4 +112,3 @@ pub(crate) fn solve_in_step<'a>(
     }
     results.into_iter().flatten().collect()
 }
-

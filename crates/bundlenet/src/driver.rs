@@ -248,8 +248,8 @@ impl<'a, M: Method> Run<'a, M> {
         let (function, value, subgradient) = Function::begin(oracle, &start)?;
         // A subgradient of 0 proves the start optimal.
         let is_optimal = subgradient.iter().all(|&entry| entry == 0.0);
-        let method = (!is_optimal)
-            .then(|| make(&function, Start { point: &start, value, subgradient: &subgradient }, settings));
+        let method =
+            (!is_optimal).then(|| make(&function, Start { point: &start, value, subgradient: &subgradient }, settings));
         let trace = Vec::with_capacity(settings.limits.steps.unwrap_or(0).min(10_000) + 1);
         let best = function.latest;
         Ok(Self { begin, function, method, best, best_point: start, steps: 0, trace, failure: None })

@@ -29,6 +29,9 @@ pub struct Architecture {
     pub sampling: Sampling,
     /// How the centre moves.
     pub centre: Centre,
+    /// Whether a linear layer leads from the input past cell and decoders straight to the step and to the coefficients of what
+    /// is observed of the cuts.
+    pub shortcut: bool,
     /// What the product of query and key is multiplied by; positive. Without it, one over the root of `hidden`.
     pub logit_scale: Option<f64>,
     /// Unit of the step length; positive. Without it, training takes it from its data.
@@ -46,6 +49,7 @@ impl Default for Architecture {
             attention: Attention::default(),
             sampling: Sampling::default(),
             centre: Centre::default(),
+            shortcut: true,
             logit_scale: None,
             step_scale: None,
         }
@@ -139,6 +143,11 @@ impl Architecture {
         [step, self.hidden + self.cut_features(), self.hidden]
     }
 
+    /// Outputs of the shortcut.
+    pub(crate) fn shortcut_outputs(&self) -> usize {
+        if self.shortcut { self.outputs()[0] + self.cut_features() } else { 0 }
+    }
+
     /// What the product of query and key is multiplied by.
     pub(crate) fn logit_factor(&self) -> f64 {
         self.logit_scale.unwrap_or(1.0 / (self.hidden as f64).sqrt())
@@ -151,6 +160,7 @@ pub(crate) struct Layout {
     pub(crate) lstm: Affine,
     /// Two layers for step, query and key.
     pub(crate) decoders: [[Affine; 2]; 3],
+    pub(crate) shortcut: Affine,
     pub(crate) total: usize,
 }
 
@@ -180,6 +190,7 @@ impl Layout {
         let decoders = architecture
             .outputs()
             .map(|outputs| [layer(architecture.hidden, architecture.decoder), layer(architecture.decoder, outputs)]);
-        Self { lstm, decoders, total }
+        let shortcut = layer(architecture.inputs() + state, architecture.shortcut_outputs());
+        Self { lstm, decoders, shortcut, total }
     }
 }

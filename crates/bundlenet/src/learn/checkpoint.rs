@@ -96,8 +96,8 @@ impl<'a> Stored<'a> {
         struct Version {
             version: u32,
         }
-        let Version { version } = serde_json::from_str(text)
-            .map_err(|error| wrong("a version in the metadata", error.to_string()))?;
+        let Version { version } =
+            serde_json::from_str(text).map_err(|error| wrong("a version in the metadata", error.to_string()))?;
         if version != CHECKPOINT_VERSION {
             return Err(wrong(&format!("checkpoint version {CHECKPOINT_VERSION}"), format!("version {version}")));
         }
@@ -186,6 +186,11 @@ impl Model {
                 push(&bias_name, &[*outputs], &weights[bias.clone()]);
             }
         }
+        if architecture.shortcut {
+            let Affine { inputs, outputs, weights: at, bias } = &layout.shortcut;
+            push("shortcut.weight", &[*outputs, *inputs], &transposed(&weights[at.clone()], *inputs, *outputs));
+            push("shortcut.bias", &[*outputs], &weights[bias.clone()]);
+        }
         tensors.push_wide("features.mean", mean);
         tensors.push_wide("features.deviation", deviation);
         let names = |names: &[&str]| names.iter().map(ToString::to_string).collect();
@@ -246,6 +251,12 @@ impl Model {
                 weights[at.clone()].copy_from_slice(&transposed(&matrix, *outputs, *inputs));
                 weights[bias.clone()].copy_from_slice(&stored.singles(&bias_name, &[*outputs])?);
             }
+        }
+        if architecture.shortcut {
+            let Affine { inputs, outputs, weights: at, bias } = &layout.shortcut;
+            let matrix = stored.singles("shortcut.weight", &[*outputs, *inputs])?;
+            weights[at.clone()].copy_from_slice(&transposed(&matrix, *outputs, *inputs));
+            weights[bias.clone()].copy_from_slice(&stored.singles("shortcut.bias", &[*outputs])?);
         }
         let mean = stored.numbers("features.mean", &[inputs])?;
         let deviation = stored.numbers("features.deviation", &[inputs])?;
@@ -326,7 +337,10 @@ mod tests {
         let version = edited("\\\"version\\\":1", "\\\"version\\\":7");
         assert_eq!(version, "m.safetensors: expected checkpoint version 1, found version 7");
         let shape = edited("\\\"hidden\\\":32", "\\\"hidden\\\":33");
-        assert!(shape.contains("expected tensor lstm.weight_ih_l0 of shape [396, 16], found shape [384, 16]"), "{shape}");
+        assert!(
+            shape.contains("expected tensor lstm.weight_ih_l0 of shape [396, 16], found shape [384, 16]"),
+            "{shape}"
+        );
         let name = edited("key.0.bias", "kex.0.bias");
         assert!(name.contains("tensor key.0.bias") && name.contains("no tensor of that name"), "{name}");
         assert!(edited("softmax", "softmux").contains("metadata as docs/checkpoint.md describes it"));

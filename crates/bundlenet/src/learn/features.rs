@@ -199,8 +199,6 @@ pub(crate) struct Tracker {
     born: Vec<usize>,
     /// Cosine of each subgradient with the last direction, and the weight it had, by place.
     cosines: Vec<f64>,
-    /// Products of each subgradient with the last direction, by place.
-    products: Vec<f64>,
     last_weights: Vec<f64>,
     trial_value: f64,
     trial: Moments,
@@ -249,7 +247,6 @@ impl Tracker {
             last_improved: 0,
             born: vec![0],
             cosines: vec![0.0],
-            products: vec![0.0],
             last_weights: vec![1.0],
             trial_value: start.value,
             trial,
@@ -322,7 +319,6 @@ impl Tracker {
         self.born.resize(places, 0);
         self.born[newest] = self.steps;
         self.cosines.resize(places, 0.0);
-        self.products.resize(places, 0.0);
         self.last_weights.resize(places, 0.0);
         self.last_weights.fill(0.0);
         last.weights.iter().for_each(|&(place, weight)| self.last_weights[place] = weight);
@@ -332,12 +328,9 @@ impl Tracker {
             if size > 0.0 { product / size } else { 0.0 }
         };
         for (place, slope) in outcome.slopes.iter().enumerate().filter(|(place, _)| bundle.is_live(*place)) {
-            self.products[place] = -slope / last.eta;
+            self.cosines[place] = cosine(-slope / last.eta, place);
         }
-        self.products[newest] = outcome.slope;
-        for place in (0..places).filter(|&place| bundle.is_live(place)) {
-            self.cosines[place] = cosine(self.products[place], place);
-        }
+        self.cosines[newest] = cosine(outcome.slope, newest);
     }
 
     /// Writes the features; `unit` is that of the step length.
@@ -359,7 +352,6 @@ impl Tracker {
         let newest_row = bundle.gram_row(newest);
         let newest_norm = newest_row[newest].sqrt();
         let mean_error = self.mean_error(bundle);
-        let promised = (self.last.eta * self.last.direction_square + mean_error).max(f64::MIN_POSITIVE);
         for &place in places {
             let age = (self.steps - self.born[place]) as f64;
             let is_newest = place == newest;
@@ -375,8 +367,8 @@ impl Tracker {
                 error.min(5.0),
                 self.cosines[place],
                 if size > 0.0 { newest_row[place] / size } else { 0.0 },
-                // How the master's objective falls with this weight, at the last direction.
-                ((self.products[place] * self.last.eta + bundle.errors()[place]) / promised).clamp(-3.0, 5.0),
+                // The slope of the master, which is only known when there are weights.
+                0.0,
             ]);
         }
     }
@@ -482,4 +474,3 @@ impl Tracker {
 pub(crate) fn signed_log(number: f64) -> f64 {
     number.abs().ln_1p().copysign(number)
 }
-

@@ -18,14 +18,16 @@ mod network;
 mod ops;
 mod proposer;
 mod real;
+mod rollout;
 pub mod train;
 mod unroll;
 
 pub use architecture::{Architecture, Centre, Sampling};
 pub use checkpoint::{CHECKPOINT_VERSION, Precision};
 pub use features::{Schema, Transform};
-pub use ops::attention::Attention;
-pub use ops::decoder::Activation;
 pub use model::{Card, Model};
 pub(crate) use network::{Network, Tape};
+pub use ops::attention::Attention;
+pub use ops::decoder::Activation;
 pub(crate) use proposer::NetworkProposer;
+pub use rollout::{Rollout, rollout};

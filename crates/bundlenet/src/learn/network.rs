@@ -115,6 +115,28 @@ impl<S: Real> Network<S> {
             let (weights, bias) = self.layer(second);
             matrix::affine(&tape.active[index][step], weights, bias, &mut tape.output[index][step]);
         }
+        if self.architecture.shortcut {
+            let (weights, bias) = self.layer(&self.layout.shortcut);
+            matrix::affine(&tape.input[step], weights, bias, &mut tape.shortcut);
+            let width = self.architecture.shortcut_outputs();
+            for (row, added) in tape.shortcut.chunks_exact(width).enumerate() {
+                let (first, second) = self.shortcut_targets(&mut tape.output, step, row);
+                first.iter_mut().chain(second).zip(added).for_each(|(sum, &entry)| *sum += entry);
+            }
+        }
+    }
+
+    /// The outputs that the shortcut adds to: those of the step, and the coefficients behind the query.
+    fn shortcut_targets<'a>(
+        &self,
+        outputs: &'a mut [Steps<S>; 3],
+        step: usize,
+        row: usize,
+    ) -> (&'a mut [S], &'a mut [S]) {
+        let [steps, queries, _] = self.architecture.outputs();
+        let [first, second, _] = outputs;
+        let query = &mut second[step][row * queries..(row + 1) * queries];
+        (&mut first[step][row * steps..(row + 1) * steps], &mut query[self.architecture.hidden..])
     }
 
     /// One step back: from the gradients of the step's outputs and of the state and cell after it to those before it.
@@ -149,6 +171,14 @@ impl<S: Real> Network<S> {
                 }
             }
         }
+        if self.architecture.shortcut {
+            let width = self.architecture.shortcut_outputs();
+            for row in 0..rows {
+                let (first, second) = self.shortcut_targets(&mut adjoint.output, step, row);
+                let target = &mut adjoint.shortcut[step][row * width..(row + 1) * width];
+                target.iter_mut().zip(first.iter().chain(&*second)).for_each(|(target, &entry)| *target = entry);
+            }
+        }
         let gates = &mut adjoint.gates[step];
         for row in 0..rows {
             let at = row * state..(row + 1) * state;
@@ -165,6 +195,12 @@ impl<S: Real> Network<S> {
         let (weights, _) = self.layer(&self.layout.lstm);
         let inputs = self.architecture.inputs();
         matrix::affine_backward_input(gates, weights, 4 * state, inputs, &mut adjoint.state);
+        if self.architecture.shortcut {
+            let (weights, _) = self.layer(&self.layout.shortcut);
+            let width = self.architecture.shortcut_outputs();
+            matrix::affine_backward_input(&adjoint.shortcut[step], weights, width, inputs, &mut adjoint.through);
+            adjoint.state.iter_mut().zip(&adjoint.through).for_each(|(sum, &entry)| *sum += entry);
+        }
     }
 
     /// Adds the gradient of all weights over the first `steps` steps.
@@ -180,6 +216,9 @@ impl<S: Real> Network<S> {
         for (index, [first, second]) in self.layout.decoders.iter().enumerate() {
             add(first, &tape.latent[index], &adjoint.before[index]);
             add(second, &tape.active[index], &adjoint.output[index]);
+        }
+        if self.architecture.shortcut {
+            add(&self.layout.shortcut, &tape.input, &adjoint.shortcut);
         }
     }
 }
@@ -232,6 +271,7 @@ pub(crate) struct Tape<S> {
     latent: [Steps<S>; 3],
     before: Vec<S>,
     active: [Steps<S>; 3],
+    shortcut: Vec<S>,
     /// Raw step, query, key.
     pub(crate) output: [Steps<S>; 3],
 }
@@ -253,21 +293,36 @@ impl<S: Real> Tape<S> {
             latent: three(architecture.hidden),
             before: vec![S::ZERO; rows * architecture.decoder],
             active: three(architecture.decoder),
+            shortcut: vec![S::ZERO; rows * architecture.shortcut_outputs()],
             output: architecture.outputs().map(numbers),
         }
     }
 
     /// Uses only the first rows from now on; they must be as many as the tape was made for, or fewer.
     pub(crate) fn set_rows(&mut self, rows: usize) {
-        let Self { rows: old, input, cell, noise, gates, next_cell, tanh_cell, state, latent, before, active, output } =
-            self;
+        let Self {
+            rows: old,
+            input,
+            cell,
+            noise,
+            gates,
+            next_cell,
+            tanh_cell,
+            state,
+            latent,
+            before,
+            active,
+            shortcut,
+            output,
+        } = self;
         let single = [input, cell, noise, gates, next_cell, tanh_cell, state];
         for steps in single.into_iter().chain(latent).chain(active).chain(output) {
-            let steps_held = if steps.length == 0 { 1 } else { steps.numbers.len() / steps.length };
+            let steps_held = steps.numbers.len().checked_div(steps.length).unwrap_or(1);
             steps.length = steps.length / *old * rows;
             steps.numbers.truncate(steps_held * steps.length);
         }
         before.truncate(before.len() / *old * rows);
+        shortcut.truncate(shortcut.len() / *old * rows);
         *old = rows;
     }
 }
@@ -279,6 +334,8 @@ pub(crate) struct Adjoint<S> {
     pub(crate) output: [Steps<S>; 3],
     before: [Steps<S>; 3],
     gates: Steps<S>,
+    shortcut: Steps<S>,
+    through: Vec<S>,
     latent: Vec<S>,
     /// Of the state and the cell between two steps.
     state: Vec<S>,
@@ -293,6 +350,8 @@ impl<S: Real> Adjoint<S> {
             output: architecture.outputs().map(numbers),
             before: [(); 3].map(|()| numbers(architecture.decoder)),
             gates: numbers(4 * state),
+            shortcut: numbers(architecture.shortcut_outputs()),
+            through: vec![S::ZERO; rows * state],
             latent: vec![S::ZERO; rows * architecture.hidden],
             state: vec![S::ZERO; rows * state],
             cell: vec![S::ZERO; rows * state],

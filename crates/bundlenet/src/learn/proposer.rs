@@ -29,6 +29,8 @@ pub(crate) struct NetworkProposer<S> {
     logits: Vec<S>,
     weights: Vec<S>,
     sorted: Vec<S>,
+    weighted: Vec<(usize, f64)>,
+    slopes: Vec<f64>,
     /// For a run on its own; runs in step share one.
     tape: Option<Tape<S>>,
     /// Features of a recorded run in the place of this one's.
@@ -52,6 +54,8 @@ impl<S: Real> NetworkProposer<S> {
             logits: Vec::with_capacity(FIRST_CUTS),
             weights: Vec::with_capacity(FIRST_CUTS),
             sorted: Vec::with_capacity(FIRST_CUTS),
+            weighted: Vec::with_capacity(FIRST_CUTS),
+            slopes: Vec::with_capacity(FIRST_CUTS),
             tape: None,
             network,
             #[cfg(test)]
@@ -98,7 +102,7 @@ impl<S: Real> NetworkProposer<S> {
 
     /// Turns what the network wrote to a row of the tape into a proposal.
     pub(crate) fn accept(&mut self, bundle: &Bundle, tape: &Tape<S>, step: usize, row: usize, proposal: &mut Proposal) {
-        let network = &*self.network;
+        let network = Arc::clone(&self.network);
         let architecture = &network.architecture;
         let (size, hidden) = (architecture.state(), architecture.hidden);
         self.state.copy_from_slice(&tape.state[step][row * size..(row + 1) * size]);
@@ -131,10 +135,18 @@ impl<S: Real> NetworkProposer<S> {
             }
             self.logits.push(logit);
         }
+        let attention = architecture.attention;
         self.weights.resize(self.places.len(), S::ZERO);
-        architecture.attention.forward(&self.logits, &mut self.weights, &mut self.sorted);
-
+        attention.forward(&self.logits, &mut self.weights, &mut self.sorted);
         proposal.eta = step_length(raw[0], network.step_scale());
+        if !is_replayed && let Some(&coefficient) = by_observation.last() {
+            // The slopes of the master at these weights are one more observation, and lead to the final ones.
+            self.observe_slopes(bundle, proposal.eta);
+            let slopes = self.observed.chunks_exact(by_observation.len()).filter_map(<[f64]>::last);
+            self.logits.iter_mut().zip(slopes).for_each(|(logit, &slope)| *logit += coefficient * S::of(slope));
+            attention.forward(&self.logits, &mut self.weights, &mut self.sorted);
+        }
+
         proposal.centre_policy = centre_policy(architecture.centre, raw, network.step_scale());
         proposal.weights.clear();
         // They add up to 1 in double precision, too: a bound is only valid with weights that do.
@@ -154,6 +166,24 @@ impl<S: Real> NetworkProposer<S> {
         }
     }
 
+    /// Observes how the master's objective `eta |G theta|^2 / 2 + alpha'theta` falls with the weight of each cut, relative to the
+    /// mean; with a longer step than the present one, which looks further ahead.
+    fn observe_slopes(&mut self, bundle: &Bundle, eta: f64) {
+        const AHEAD: f64 = 2.0;
+        let weights = self.places.iter().zip(&self.weights).map(|(&place, weight)| (place, weight.wide()));
+        self.weighted.clear();
+        self.weighted.extend(weights.filter(|(_, weight)| *weight > 0.0));
+        bundle.gram_combine(&self.weighted, &mut self.slopes);
+        let errors = bundle.errors();
+        let slope = |place: usize| AHEAD * eta * self.slopes[place] + errors[place];
+        let mean: f64 = self.weighted.iter().map(|&(place, weight)| weight * slope(place)).sum();
+        let width = self.network.architecture.cut_features();
+        for (&place, observed) in self.places.iter().zip(self.observed.chunks_exact_mut(width)) {
+            let ratio = slope(place) / mean.max(f64::MIN_POSITIVE);
+            observed[width - 1] = ratio.clamp(-SLOPE_LIMIT, SLOPE_LIMIT);
+        }
+    }
+
     /// Takes from the direction what would leave the domain: `mu = max(0, G theta - c / eta)`, as the exact master does.
     fn bend(&self, bundle: &Bundle, proposal: &mut Proposal) {
         let Proposal { eta, direction, sigma, .. } = proposal;
@@ -169,13 +199,14 @@ impl<S: Real> NetworkProposer<S> {
     }
 }
 
+/// Largest slope of the master observed, relative to the mean.
+const SLOPE_LIMIT: f64 = 5.0;
+
 /// How the centre moves, from the outputs beside the raw step.
 fn centre_policy<S: Real>(centre: Centre, raw: &[S], scale: f64) -> CentrePolicy {
     match centre {
         Centre::Softmin => CentrePolicy::Soft { temperature: 1.0, offset: 0.0 },
-        Centre::Learned => {
-            CentrePolicy::Soft { temperature: step_length(raw[1], scale), offset: raw[2].wide() }
-        }
+        Centre::Learned => CentrePolicy::Soft { temperature: step_length(raw[1], scale), offset: raw[2].wide() },
     }
 }
 

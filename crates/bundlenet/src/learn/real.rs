@@ -138,7 +138,7 @@ fn dot_kernel<S: Real>(a: &[S], b: &[S]) -> S {
     let mut half = WIDTH / 2;
     while half > 0 {
         for lane in 0..half {
-            lanes[lane] = lanes[lane] + lanes[lane + half];
+            lanes[lane] += lanes[lane + half];
         }
         half /= 2;
     }

@@ -191,6 +191,11 @@ impl<'a, S: Real> Unroll<'a, S> {
         self.episodes.iter_mut().for_each(|episode| episode.records.clear());
     }
 
+    /// Trial points and values of a run in the window under way.
+    pub(crate) fn visited(&self, row: usize) -> (Vec<Vec<f64>>, Vec<f64>) {
+        self.episodes[row].records.iter().map(|record| (record.trial.clone(), record.value)).unzip()
+    }
+
     /// Features of every run at the last step, before standardisation.
     pub(crate) fn features(&self) -> impl Iterator<Item = &[f64]> {
         let going = self.episodes.iter().filter(|episode| !episode.is_over);
@@ -310,13 +315,15 @@ mod tests {
     use crate::problems::{Family, Generator};
 
     type Recorded = (Vec<f64>, Vec<f64>);
+    /// Point, value, subgradient.
+    type Visit = (Vec<f64>, f64, Vec<f64>);
 
     /// A run with everything frozen that gradients do not flow through: features, and each value as the linear function
     /// that the subgradient makes of it.
     struct Frozen {
         dim: usize,
         domain: Domain,
-        cuts: Vec<(Vec<f64>, f64, Vec<f64>)>,
+        cuts: Vec<Visit>,
         features: VecDeque<Recorded>,
     }
 
@@ -329,12 +336,7 @@ mod tests {
         network
     }
 
-    fn loss(
-        network: &Network<f64>,
-        frozen: &[Frozen],
-        (steps, window): (usize, usize),
-        gradient: &mut [f64],
-    ) -> f64 {
+    fn loss(network: &Network<f64>, frozen: &[Frozen], (steps, window): (usize, usize), gradient: &mut [f64]) -> f64 {
         let mut oracles = oracles(frozen);
         let mut unroll = begin(network, frozen, &mut oracles, window);
         run(&mut unroll, steps, window, gradient, &mut |_| ())
@@ -362,8 +364,10 @@ mod tests {
         oracles: &'a mut [Box<dyn Oracle + '_>],
         window: usize,
     ) -> Unroll<'a, f64> {
-        let subjects =
-            oracles.iter_mut().map(|oracle| Subject { oracle: &mut **oracle, start: None, weight: Weight::OfScaledValue(0.01) }).collect();
+        let subjects = oracles
+            .iter_mut()
+            .map(|oracle| Subject { oracle: &mut **oracle, start: None, weight: Weight::OfScaledValue(0.01) })
+            .collect();
         let mut unroll = Unroll::begin(Arc::new(network.clone()), subjects, window).unwrap();
         for (episode, run) in unroll.episodes.iter_mut().zip(frozen) {
             let features = run.features.clone();
@@ -402,7 +406,7 @@ mod tests {
         let problems: Vec<_> = (0..2).map(|i| Generator::new(family, 3).instance(i).unwrap().problem).collect();
         let mut duals: Vec<_> = problems.iter().map(|problem| problem.dual()).collect();
         let mut frozen: Vec<Frozen> = vec![];
-        let mut visited: Vec<Vec<(Vec<f64>, f64, Vec<f64>)>> = vec![vec![]; duals.len()];
+        let mut visited: Vec<Vec<Visit>> = vec![vec![]; duals.len()];
         let mut features: Vec<VecDeque<Recorded>> = vec![VecDeque::new(); duals.len()];
         {
             let mut oracles: Vec<_> = duals
@@ -419,7 +423,10 @@ mod tests {
                     .with_domain(domain)
                 })
                 .collect();
-            let subjects = oracles.iter_mut().map(|oracle| Subject { oracle, start: None, weight: Weight::OfScaledValue(1.0) }).collect();
+            let subjects = oracles
+                .iter_mut()
+                .map(|oracle| Subject { oracle, start: None, weight: Weight::OfScaledValue(1.0) })
+                .collect();
             let mut unroll = Unroll::begin(Arc::new(network.clone()), subjects, steps).unwrap();
             run(&mut unroll, steps, steps, &mut vec![0.0; network.weights.len()], &mut |unroll| {
                 for (recorded, episode) in features.iter_mut().zip(&unroll.episodes) {

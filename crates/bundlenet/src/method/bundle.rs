@@ -6,8 +6,8 @@ use super::{Bound, Method, Progress, Start, StepReport};
 use crate::bundle::{Bundle, Repeats};
 use crate::driver::Function;
 use crate::error::EvaluationError;
-use crate::oracle::Domain;
 use crate::master::{ETA_STAR, FIRST_CUTS, Outcome, Proposal, Proposer};
+use crate::oracle::Domain;
 use crate::vectors::{Padded, add_scaled, dot};
 
 /// Share of the promised decrease that makes a step serious, `m`.

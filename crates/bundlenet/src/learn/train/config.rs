@@ -104,10 +104,12 @@ pub enum Evolving {
     /// All of them.
     #[default]
     All,
-    /// Those of the decoders.
+    /// Those of the decoders, and of the shortcut.
     Decoders,
-    /// Those of the last layer of each decoder.
+    /// Those of the last layer of each decoder, and of the shortcut.
     Outputs,
+    /// Those of the shortcut.
+    Shortcut,
 }
 
 /// Second stage: antithetic evolution strategies on the true objective, the sum over the columns of the logarithm of the mean

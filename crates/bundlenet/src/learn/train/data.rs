@@ -174,7 +174,8 @@ fn read_files(path: &Path) -> Result<Vec<Grouped>, Error> {
         return entries.map(|entry| read_file(&path.join(entry.file), Some((entry.group, entry.split)))).collect();
     }
     let entries = std::fs::read_dir(path).map_err(failed)?;
-    let mut files: Vec<PathBuf> = entries.filter_map(|entry| Some(entry.ok()?.path())).filter(|p| p.is_file()).collect();
+    let mut files: Vec<PathBuf> =
+        entries.filter_map(|entry| Some(entry.ok()?.path())).filter(|p| p.is_file()).collect();
     files.sort_unstable();
     files.iter().map(|file| read_file(file, None)).collect()
 }
@@ -195,7 +196,12 @@ pub(crate) fn limited(examples: Vec<Example>, limit: Option<usize>) -> Vec<Examp
     match limit {
         Some(limit) if limit < count => {
             let is_chosen = |index: usize| (index + 1) * limit / count > index * limit / count;
-            examples.into_iter().enumerate().filter(|(index, _)| is_chosen(*index)).map(|(_, example)| example).collect()
+            examples
+                .into_iter()
+                .enumerate()
+                .filter(|(index, _)| is_chosen(*index))
+                .map(|(_, example)| example)
+                .collect()
         }
         _ => examples,
     }

@@ -145,8 +145,18 @@ impl Folder {
     }
 
     fn write_state(&self, trainer: &Trainer) -> Result<(), Error> {
-        let State { network, gradient, evolution, updates, generations, losses, gradient_norm, best, history, suspicious } =
-            &trainer.state;
+        let State {
+            network,
+            gradient,
+            evolution,
+            updates,
+            generations,
+            losses,
+            gradient_norm,
+            best,
+            history,
+            suspicious,
+        } = &trainer.state;
         let mut tensors = Tensors::new();
         let mut push = |name: &str, numbers: &[f32]| tensors.push(name, &[numbers.len()], numbers, Precision::Single);
         push("weights", &network.weights);

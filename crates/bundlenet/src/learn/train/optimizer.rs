@@ -21,7 +21,8 @@ impl Optimizer {
     pub(crate) fn step(&mut self, weights: &mut [f32], gradient: &[f32], rate: f64, scale: Option<&[f32]>) {
         self.steps += 1;
         let power = i32::try_from(self.steps).unwrap_or(i32::MAX);
-        let correction = (1.0 - f64::from(SECOND_MOMENTUM).powi(power)).sqrt() / (1.0 - f64::from(MOMENTUM).powi(power));
+        let correction =
+            (1.0 - f64::from(SECOND_MOMENTUM).powi(power)).sqrt() / (1.0 - f64::from(MOMENTUM).powi(power));
         let rate = (rate * correction) as f32;
         for (index, &slope) in gradient.iter().enumerate() {
             let (mean, square) = (&mut self.mean[index], &mut self.square[index]);

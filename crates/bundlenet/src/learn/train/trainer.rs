@@ -143,12 +143,8 @@ impl Trainer {
         let steps = settings.validation.steps.last().copied().unwrap_or(100);
         (network.mean, network.deviation) = feature_statistics(&network, &sample, steps)?;
         let count = network.weights.len();
-        let network = NetworkState {
-            step_scale,
-            mean: network.mean,
-            deviation: network.deviation,
-            weights: network.weights,
-        };
+        let network =
+            NetworkState { step_scale, mean: network.mean, deviation: network.deviation, weights: network.weights };
         let state = State {
             network,
             gradient: Optimizer::new(count),
@@ -202,8 +198,11 @@ impl Trainer {
     fn model(&self, weights: &[f32], measurement: Option<&Measurement>) -> Model {
         let TrainSettings { name, data, validation, .. } = &self.settings;
         let (train, held) = (self.train.len(), self.validation.len());
-        let sources: Vec<&str> =
-            data.train.iter().map(|source| source.rsplit(['/', '\\']).find(|part| !part.is_empty()).unwrap_or("")).collect();
+        let sources: Vec<&str> = data
+            .train
+            .iter()
+            .map(|source| source.rsplit(['/', '\\']).find(|part| !part.is_empty()).unwrap_or(""))
+            .collect();
         let card = Card {
             name: name.clone(),
             data: format!("{train} instances for training ({}), {held} for validation", sources.join(", ")),
@@ -278,15 +277,17 @@ impl Trainer {
         }
         let norm = clip(&mut gradient, settings.clip);
         if !loss.is_finite() || !norm.is_finite() {
-            return Err(self.stopped(format!("loss {loss} and gradient norm {norm} are not finite; a lower \
-                gradient.rate or network.logit_scale may help")));
+            return Err(self.stopped(format!(
+                "loss {loss} and gradient norm {norm} are not finite; a lower \
+                gradient.rate or network.logit_scale may help"
+            )));
         }
         let rate = self.gradient_rate();
         self.state.gradient.step(&mut self.state.network.weights, &gradient, rate, None);
         self.state.updates += 1;
         self.state.gradient_norm = Some(norm);
         self.add_loss(loss);
-        let is_due = self.state.updates % self.settings.validation.updates == 0
+        let is_due = self.state.updates.is_multiple_of(self.settings.validation.updates)
             || self.state.updates == self.settings.gradient.updates;
         let measurement = if is_due { Some(self.validate(Stage::Gradient, rate)?) } else { None };
         let (done, total) = (self.state.updates, settings.updates);
@@ -362,7 +363,11 @@ impl Trainer {
                 let sign = if index % 2 == 0 { settings.deviation } else { -settings.deviation } as f32;
                 let mut changed = network.clone();
                 let noise = noises[index / 2].iter().zip(&scale);
-                changed.weights.iter_mut().zip(noise).for_each(|(weight, (noise, size))| *weight += sign * size * noise);
+                changed
+                    .weights
+                    .iter_mut()
+                    .zip(noise)
+                    .for_each(|(weight, (noise, size))| *weight += sign * size * noise);
                 let outcome = evaluate(&Arc::new(changed), &examples, &self.settings.validation.steps)?;
                 Ok(score(&outcome.gaps))
             })
@@ -382,7 +387,7 @@ impl Trainer {
         let loss = objectives.iter().sum::<f64>() / objectives.len() as f64;
         self.add_loss(loss);
         self.state.gradient_norm = None;
-        let is_due = self.state.generations % self.settings.validation.generations == 0
+        let is_due = self.state.generations.is_multiple_of(self.settings.validation.generations)
             || self.state.generations == settings.generations;
         let measurement = if is_due { Some(self.validate(Stage::Evolution, rate)?) } else { None };
         let runs = objectives.len() * chosen.len();
@@ -517,16 +522,24 @@ fn centred_ranks(numbers: &[f64]) -> Vec<f32> {
 /// evolve.
 fn change_sizes(network: &Network<f32>, evolving: Evolving) -> Vec<f32> {
     const LEAST: f64 = 0.05;
+    const LEAST_OF_SHORTCUT: f64 = 0.3;
     let mut sizes = vec![0.0; network.weights.len()];
-    let layers = std::iter::once((&network.layout.lstm, evolving == Evolving::All)).chain(
-        network.layout.decoders.iter().flat_map(|[first, second]| [(first, evolving != Evolving::Outputs), (second, true)]),
-    );
-    for (layer, is_evolving) in layers.filter(|(_, is_evolving)| *is_evolving) {
-        debug_assert!(is_evolving);
+    let layout = &network.layout;
+    let mut layers = vec![(&layout.shortcut, LEAST_OF_SHORTCUT)];
+    if evolving != Evolving::Shortcut {
+        layers.extend(layout.decoders.iter().map(|[_, second]| (second, LEAST)));
+    }
+    if matches!(evolving, Evolving::All | Evolving::Decoders) {
+        layers.extend(layout.decoders.iter().map(|[first, _]| (first, LEAST)));
+    }
+    if evolving == Evolving::All {
+        layers.push((&layout.lstm, LEAST));
+    }
+    for (layer, least) in layers {
         for at in [&layer.weights, &layer.bias] {
             let weights = &network.weights[at.clone()];
             let square = weights.iter().map(|&weight| f64::from(weight) * f64::from(weight)).sum::<f64>();
-            let size = (square / weights.len() as f64).sqrt().max(LEAST);
+            let size = (square / weights.len().max(1) as f64).sqrt().max(least);
             sizes[at.clone()].fill(size as f32);
         }
     }
@@ -559,7 +572,8 @@ fn evaluate(network: &Arc<Network<f32>>, examples: &[&Example], columns: &[usize
     let share = 1.0 / examples.len() as f64;
     for group in examples.chunks(runs_in_step(network)) {
         let mut oracles: Vec<_> = group.iter().map(|example| (example.oracle)()).collect();
-        let runs = oracles.iter_mut().zip(group).map(|(oracle, example)| (&mut **oracle as _, example.start.as_deref()));
+        let runs =
+            oracles.iter_mut().zip(group).map(|(oracle, example)| (&mut **oracle as _, example.start.as_deref()));
         let mut lengths = vec![0.0; columns.len()];
         let mut entropy = 0.0;
         let solutions = solve_in_step(network, runs.collect(), &settings, None, &mut |_, run| {
@@ -597,10 +611,8 @@ fn run_settings(steps: usize) -> Result<ValidSettings, Error> {
 
 /// A unit for the step length: a share of the way to the minimum along the first subgradient, the median over examples.
 fn step_unit(examples: &[Example]) -> Result<f64, Error> {
-    let ways: Vec<Result<f64, Error>> = examples
-        .par_iter()
-        .map(|example| way_to_minimum(example).map_err(|source| example.failed(source)))
-        .collect();
+    let ways: Vec<Result<f64, Error>> =
+        examples.par_iter().map(|example| way_to_minimum(example).map_err(|source| example.failed(source))).collect();
     let mut ways: Vec<f64> = ways.into_iter().collect::<Result<_, _>>()?;
     ways.sort_unstable_by(f64::total_cmp);
     Ok(UNIT_SHARE * ways[ways.len() / 2])
