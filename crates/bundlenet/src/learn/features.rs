@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use super::real::Real;
 use crate::bundle::Bundle;
-use crate::master::Outcome;
+use crate::master::{FIRST_CUTS, Outcome};
 use crate::method::Start;
 use crate::simd::{Lanes, multiversion};
 
@@ -231,29 +231,32 @@ pub(crate) struct Last {
 impl Tracker {
     pub(crate) fn new(schema: Schema, start: Start<'_>) -> Self {
         let dim = start.point.len();
-        let points: Vec<f32> = start.point.iter().map(|&entry| entry as f32).collect();
+        // Only the released features need points.
+        let points_held = if schema == Schema::Released { FIRST_CUTS } else { 1 };
+        let mut points: Vec<f32> = Vec::with_capacity(points_held * dim);
+        points.extend(start.point.iter().map(|&entry| entry as f32));
         let (trial, square) = Moments::of(start.point);
         let (subgradient, _) = Moments::of(start.subgradient);
         Self {
             schema,
             dim,
             points,
-            trial_products: vec![square as f32],
-            centre_products: vec![square as f32],
+            trial_products: with_room(square as f32),
+            centre_products: with_room(square as f32),
             centre: 0,
             centre_stamp: 1,
             is_improved: true,
             steps: 0,
             last_improved: 0,
-            born: vec![0],
-            cosines: vec![0.0],
-            last_weights: vec![1.0],
+            born: with_room(0),
+            cosines: with_room(0.0),
+            last_weights: with_room(1.0),
             trial_value: start.value,
             trial,
             subgradient,
             trial_square: square,
             centre_square: square,
-            last: Last::default(),
+            last: Last { weights: Vec::with_capacity(FIRST_CUTS), ..Last::default() },
         }
     }
 
@@ -468,6 +471,13 @@ impl Tracker {
             self.trial_value,
         ]);
     }
+}
+
+/// One number, and room for those of the cuts to come.
+fn with_room<T>(number: T) -> Vec<T> {
+    let mut numbers = Vec::with_capacity(FIRST_CUTS);
+    numbers.push(number);
+    numbers
 }
 
 /// `sign(x) ln(1 + |x|)`.

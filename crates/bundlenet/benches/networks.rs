@@ -1,0 +1,125 @@
+//! What a network costs beside the oracle, and what an epoch of training takes.
+//!
+//! ```text
+//! cargo bench --bench networks
+//! ```
+//!
+//! Whole runs of 100 steps on one thread, alternating with the bare oracle at the points of the run; then one epoch of the first
+//! stage of training on all threads, beside the bare oracle calls in it on one.
+
+use std::hint::black_box;
+use std::sync::Arc;
+use std::time::Instant;
+
+use bundlenet::learn::train::{
+    DataSettings, Example, GradientSettings, Loss, TrainSettings, Trainer, ValidationSettings,
+};
+use bundlenet::learn::{Architecture, Centre, Schema};
+use bundlenet::{Family, FnOracle, Generator, Limits, MethodName, Model, Problem, Settings, Silent, solve};
+
+/// The paper's network: three vectors of 128, decoders of 1024.
+fn paper() -> Architecture {
+    let (features, centre) = (Schema::Released, Centre::Softmin);
+    Architecture { features, centre, shortcut: false, hidden: 128, decoder: 1024, ..Architecture::default() }
+}
+
+fn bench(family: Family, name: &str, architecture: &Architecture, bar: &str) {
+    let problem: Problem = Generator::new(family, 1).instance(0).unwrap().problem;
+    let scale = if family == Family::Ga20x400 { 600.0 } else { 60.0 };
+    let model = Model::untrained(&Architecture { step_scale: Some(scale), ..architecture.clone() }, 1);
+    let limits = Limits { steps: Some(100), ..Limits::default() };
+    let (weights, model) = (model.weight_count(), Some(Arc::new(model)));
+    let settings = Settings { method: MethodName::Network, limits, model, ..Settings::default() }.check().unwrap();
+    let mut dual = problem.dual();
+    let (dim, domain, sense) = (dual.dim(), dual.domain(), dual.sense());
+    let mut visited: Vec<Vec<f64>> = vec![];
+    let mut recording = FnOracle::new(dim, |point: &[f64], subgradient: &mut [f64]| {
+        visited.push(point.to_vec());
+        dual.evaluate(point, subgradient)
+    })
+    .with_domain(domain)
+    .with_sense(sense);
+    solve(&mut recording, None, &settings, &mut Silent, None).unwrap();
+    let mut subgradient = vec![0.0; dim];
+    let (mut run, mut bare, mut network) = (f64::INFINITY, f64::INFINITY, f64::INFINITY);
+    for _ in 0..20 {
+        let begin = Instant::now();
+        let solution = solve(&mut *dual, None, &settings, &mut Silent, None).unwrap();
+        run = run.min(begin.elapsed().as_secs_f64());
+        network = network.min(solution.network_seconds);
+        let begin = Instant::now();
+        for point in &visited {
+            black_box(dual.evaluate(black_box(point), &mut subgradient).unwrap());
+        }
+        bare = bare.min(begin.elapsed().as_secs_f64());
+    }
+    println!(
+        "{:<11} {name:<18} {weights:>8} {:>8.2} {:>8.2} {:>8.2} {:>7.2} x   {bar}",
+        family.name(),
+        run * 1e3,
+        bare * 1e3,
+        network * 1e3,
+        (run - bare) / bare
+    );
+}
+
+fn epoch(name: &str, architecture: &Architecture, bar: &str) {
+    const COUNT: usize = 1000;
+    const BATCH: usize = 16;
+    let generator = Generator::new(Family::McSml40, 1);
+    let problems: Vec<Problem> = (0..COUNT).map(|index| generator.instance(index).unwrap().problem).collect();
+    let examples: Vec<Example> = problems
+        .iter()
+        .enumerate()
+        .map(|(index, problem)| Example::of_problem(&index.to_string(), problem.clone()))
+        .collect();
+    let updates = COUNT / BATCH;
+    let settings = TrainSettings {
+        data: DataSettings { train: vec!["generated".to_string()], ..DataSettings::default() },
+        network: architecture.clone(),
+        gradient: GradientSettings { updates, batch: BATCH, loss: Loss::Paper, ..GradientSettings::default() },
+        validation: ValidationSettings { steps: vec![1], updates: usize::MAX, ..ValidationSettings::default() },
+        ..TrainSettings::default()
+    };
+    let validation = examples[..1].to_vec();
+    let mut trainer = Trainer::new(settings, examples, validation).unwrap();
+    let begin = Instant::now();
+    for _ in 0..updates {
+        trainer.advance().unwrap();
+    }
+    let seconds = begin.elapsed().as_secs_f64() * COUNT as f64 / (updates * BATCH) as f64;
+    let mut subgradient = vec![0.0; problems[0].dual().dim()];
+    let point = vec![1.0; subgradient.len()];
+    let begin = Instant::now();
+    for problem in &problems {
+        let mut dual = problem.dual();
+        for _ in 0..11 {
+            black_box(dual.evaluate(black_box(&point), &mut subgradient).unwrap());
+        }
+    }
+    let bare = begin.elapsed().as_secs_f64();
+    println!("{name:<30} {seconds:>8.2} {bare:>8.2} {:>7.1} x   {bar}", seconds / bare);
+}
+
+fn main() {
+    // `cargo test --benches` runs this too, and only wants to know that it starts.
+    if !std::env::args().any(|argument| argument == "--bench") {
+        return;
+    }
+    println!(
+        "{:<30} {:>8} {:>8} {:>8} {:>8} {:>9}   bar for the run",
+        "milliseconds for 100 steps", "weights", "run", "oracle", "network", "overhead"
+    );
+    let small = Architecture { hidden: 8, decoder: 16, ..Architecture::default() };
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(1).build().unwrap();
+    pool.install(|| {
+        for (family, bar) in [(Family::McSml40, "at most 30"), (Family::Ga20x400, "at most 45")] {
+            bench(family, "paper, hidden 128", &paper(), bar);
+            bench(family, "default", &Architecture::default(), "");
+            bench(family, "hidden 8", &small, "");
+        }
+    });
+    println!("\n{:<30} {:>8} {:>8} {:>9}", "seconds for an epoch", "epoch", "oracle", "ratio");
+    epoch("1000 mc-sml-40, paper", &paper(), "at most 5 on two cores");
+    epoch("1000 mc-sml-40, default", &Architecture::default(), "at most 5 on two cores");
+}

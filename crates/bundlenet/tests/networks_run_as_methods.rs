@@ -1,0 +1,151 @@
+//! A network runs under the same driver as every method: same points as in training, alone or in a batch, with valid bounds,
+//! whatever its weights.
+
+use std::ops::ControlFlow;
+use std::sync::Arc;
+
+use bundlenet::learn::{Architecture, Attention, Centre, Schema, rollout};
+use bundlenet::{
+    Family, FnOracle, Generator, Limits, MethodName, Model, Oracle, Problem, PruningSettings, Record, Settings, Silent,
+    Status, ValidSettings, solve, solve_batch,
+};
+
+fn problem(family: Family, index: usize) -> Problem {
+    Generator::new(family, 11).instance(index).unwrap().problem
+}
+
+fn architectures() -> [Architecture; 3] {
+    let own = Architecture { hidden: 8, decoder: 16, step_scale: Some(60.0), ..Architecture::default() };
+    let paper = Architecture { features: Schema::Released, centre: Centre::Softmin, shortcut: false, ..own.clone() };
+    [own, paper.clone(), Architecture { attention: Attention::Sparsemax, ..paper }]
+}
+
+fn settings(model: Model, steps: usize) -> ValidSettings {
+    let limits = Limits { steps: Some(steps), ..Limits::default() };
+    let model = Some(Arc::new(model));
+    Settings { method: MethodName::Network, limits, model, ..Settings::default() }.check().unwrap()
+}
+
+#[test]
+fn training_and_use_visit_the_same_points() {
+    for architecture in architectures() {
+        for family in [Family::McSml40, Family::Ga10x100] {
+            let model = Model::untrained(&architecture, 3);
+            let problem = problem(family, 0);
+            let expected = rollout(&model, &mut *problem.dual(), 12).unwrap().points;
+            let mut dual = problem.dual();
+            let (dim, domain, sense) = (dual.dim(), dual.domain(), dual.sense());
+            let mut visited = vec![];
+            let mut recording = FnOracle::new(dim, |point: &[f64], subgradient: &mut [f64]| {
+                visited.push(point.to_vec());
+                dual.evaluate(point, subgradient)
+            })
+            .with_domain(domain)
+            .with_sense(sense);
+            solve(&mut recording, None, &settings(model, 12), &mut Silent, None).unwrap();
+            assert_eq!(visited[1..], expected);
+        }
+    }
+}
+
+#[test]
+fn a_batch_gives_what_each_would_give_alone() {
+    // Large enough for its runs to go in step.
+    let architecture = Architecture { hidden: 64, decoder: 256, step_scale: Some(60.0), ..Architecture::default() };
+    let settings = settings(Model::untrained(&architecture, 3), 30);
+    let mut problems: Vec<Problem> = (0..5).map(|index| problem(Family::McSml40, index)).collect();
+    problems.extend((0..4).map(|index| problem(Family::Ga10x100, index)));
+    let mut duals: Vec<Box<dyn Oracle + Send>> = problems.iter().map(Problem::dual).collect();
+    let together = solve_batch(&mut duals, &settings, None);
+    assert_eq!(together.len(), problems.len());
+    for (solution, problem) in together.into_iter().zip(&problems) {
+        let solution = solution.unwrap();
+        let alone = solve(&mut *problem.dual(), None, &settings, &mut Silent, None).unwrap();
+        assert_eq!((solution.status, solution.steps), (alone.status, alone.steps));
+        // Sums of the network in another order: single precision, over thirty steps.
+        for (a, b) in solution.trace.iter().zip(&alone.trace) {
+            assert!((a.best - b.best).abs() <= 1e-4 * b.best.abs(), "{a:?} {b:?}");
+        }
+        assert!(solution.network_seconds > 0.0 && solution.oracle_seconds > 0.0 && solution.master_seconds == 0.0);
+    }
+}
+
+#[test]
+fn one_failing_function_does_not_cost_the_others() {
+    let settings = settings(Model::untrained(&architectures()[0], 3), 20);
+    let good = problem(Family::Ga10x100, 0);
+    let mut calls = 0;
+    let failing = FnOracle::new(3, move |point: &[f64], subgradient: &mut [f64]| {
+        calls += 1;
+        subgradient.copy_from_slice(&[1.0, point[1].signum(), 0.0]);
+        if calls > 5 { Err("out of paper".into()) } else { Ok(point[0] + point[1].abs()) }
+    });
+    let unusable = FnOracle::new(2, |_: &[f64], _: &mut [f64]| Err("never".into()));
+    let mut oracles: Vec<Box<dyn Oracle + Send>> =
+        vec![good.dual(), Box::new(failing), Box::new(unusable), good.dual()];
+    let mut results = solve_batch(&mut oracles, &settings, None).into_iter();
+    let mut next = || results.next().unwrap();
+    let first = next().unwrap();
+    assert_eq!(first.steps, 20);
+    let failed = next().unwrap();
+    assert_eq!((failed.status, failed.steps), (Status::OracleFailed, 4));
+    assert!(failed.failure.unwrap().contains("out of paper"));
+    assert!(next().is_err());
+    assert_eq!(next().unwrap().value, first.value);
+}
+
+#[test]
+fn a_cap_on_the_cuts_is_kept() {
+    for architecture in architectures() {
+        for family in [Family::McSml40, Family::Ga10x100] {
+            let model = Some(Arc::new(Model::untrained(&architecture, 3)));
+            let limits = Limits { steps: Some(60), ..Limits::default() };
+            let pruning = PruningSettings { max_cuts: 7, ..PruningSettings::default() };
+            let settings = Settings { method: MethodName::Network, limits, model, pruning, ..Settings::default() };
+            let mut most = 0;
+            let mut watch = |record: &Record| {
+                most = most.max(record.cuts.unwrap_or(0));
+                ControlFlow::Continue(())
+            };
+            let problem = problem(family, 1);
+            let solution = solve(&mut *problem.dual(), None, &settings.check().unwrap(), &mut watch, None).unwrap();
+            assert_eq!((solution.steps, most), (60, 7));
+        }
+    }
+}
+
+#[test]
+fn proved_gaps_are_never_below_the_true_ones() {
+    for index in 0..6 {
+        let problem = problem(Family::Ga10x100, index);
+        let exact =
+            solve(&mut *problem.dual(), None, &Settings::default().check().unwrap(), &mut Silent, None).unwrap();
+        for architecture in architectures() {
+            for scale in [5.0, 600.0, 1e4] {
+                let model = Model::untrained(&Architecture { step_scale: Some(scale), ..architecture.clone() }, 2);
+                let solution = solve(&mut *problem.dual(), None, &settings(model, 40), &mut Silent, None).unwrap();
+                let gap = (solution.value - exact.value) / solution.value;
+                // The reference itself is within 1e-7.
+                assert!(solution.certificate.unwrap() >= gap - 2e-7, "{:?} {gap}", solution.certificate);
+            }
+        }
+    }
+}
+
+#[test]
+fn a_network_out_of_its_mind_ends_with_the_best_point() {
+    for scale in [1e-300, 1e300] {
+        for architecture in architectures() {
+            let model = Model::untrained(&Architecture { step_scale: Some(scale), ..architecture }, 2);
+            let problem = problem(Family::McSml40, 0);
+            let solution = solve(&mut *problem.dual(), None, &settings(model, 40), &mut Silent, None).unwrap();
+            assert!(solution.value >= 0.0 && solution.point.iter().all(|entry| entry.is_finite()));
+        }
+    }
+}
+
+#[test]
+fn a_network_needs_a_model() {
+    let error = Settings { method: MethodName::Network, ..Settings::default() }.check().unwrap_err();
+    assert_eq!(error.to_string(), "setting model: expected a model for the method network, found none");
+}

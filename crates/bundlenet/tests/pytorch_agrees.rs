@@ -1,0 +1,105 @@
+//! Another program, written from `docs/checkpoint.md`, loads a checkpoint and finds the same run and the same gradient.
+
+use std::env;
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+
+use bundlenet::learn::{Architecture, Attention, Centre, Precision, Schema, Transform, rollout};
+use bundlenet::{Family, Format, Generator, Model};
+use safetensors::tensor::{Dtype, SafeTensors};
+
+const PYTHON: &str = "BUNDLENET_PYTHON";
+const SCRIPT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/pytorch/rollout.py");
+const STEPS: usize = 10;
+
+/// Numbers evenly spread over -0.3 to 0.3, the same for the same seed.
+fn noise(mut state: u64) -> impl FnMut() -> f64 {
+    move || {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        ((state >> 11) as f64 / (1_u64 << 53) as f64 - 0.5) * 0.6
+    }
+}
+
+/// A network with noise on all its numbers: the decoders of a new one are so small that most gradients vanish.
+fn noisy_model(architecture: &Architecture, seed: u64) -> Model {
+    let mut bytes = Model::untrained(architecture, seed).to_bytes(Precision::Single).unwrap();
+    let (header, metadata) = SafeTensors::read_metadata(&bytes).unwrap();
+    // The length of the header stands before it in eight bytes.
+    let data = &mut bytes[8 + header..];
+    let mut noise = noise(seed);
+    for name in metadata.offset_keys() {
+        let tensor = metadata.info(&name).unwrap();
+        let numbers = &mut data[tensor.data_offsets.0..tensor.data_offsets.1];
+        match tensor.dtype {
+            Dtype::F32 => {
+                for number in numbers.as_chunks_mut().0 {
+                    *number = (f32::from_le_bytes(*number) + noise() as f32).to_le_bytes();
+                }
+            }
+            Dtype::F64 => {
+                for number in numbers.as_chunks_mut().0 {
+                    *number = (f64::from_le_bytes(*number) + noise()).to_le_bytes();
+                }
+            }
+            other => panic!("{name} has type {other:?}"),
+        }
+    }
+    Model::from_bytes(Path::new("noisy"), &bytes).unwrap()
+}
+
+/// Lets the script repeat a run of the library; returns what it prints.
+fn compare(python: &Path, family: Family, architecture: Architecture, seed: u64) -> Result<String, String> {
+    let problem = Generator::new(family, seed).instance(0).unwrap().problem;
+    let architecture = Architecture { hidden: 8, decoder: 16, ..architecture };
+    let model = noisy_model(&architecture, seed);
+    let run = rollout(&model, &mut *problem.dual(), STEPS).unwrap();
+
+    let folder = tempfile::tempdir().unwrap();
+    let file = |name: &str| folder.path().join(name);
+    model.save(file("model.safetensors"), Precision::Single).unwrap();
+    run.gradient.save(file("gradient.safetensors"), Precision::Single).unwrap();
+    fs::write(file("instance.json"), problem.to_text(Format::Json).unwrap()).unwrap();
+    let record = serde_json::json!({ "points": run.points, "values": run.values, "loss": run.loss });
+    fs::write(file("rollout.json"), record.to_string()).unwrap();
+
+    let output = Command::new(python).arg(SCRIPT).arg(folder.path()).output().unwrap();
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    let printed = text(&output.stdout) + &text(&output.stderr);
+    if output.status.success() { Ok(printed) } else { Err(printed) }
+}
+
+#[test]
+fn runs_and_gradients_agree() {
+    let Some(python) = env::var_os(PYTHON) else {
+        println!("skipped: set {PYTHON} to a Python that has numpy, torch and safetensors to run it");
+        return;
+    };
+    let with_unit = |unit| Architecture { step_scale: Some(unit), ..Architecture::default() };
+    let paper = |attention, unit| Architecture {
+        features: Schema::Released,
+        transform: Transform::SignedLog,
+        centre: Centre::Softmin,
+        shortcut: false,
+        attention,
+        ..with_unit(unit)
+    };
+    let cases = [
+        ("default, network design", Family::McSml40, with_unit(60.0)),
+        ("default, assignment", Family::Ga10x100, with_unit(600.0)),
+        ("paper with softmax, network design", Family::McSml40, paper(Attention::Softmax, 60.0)),
+        ("paper with sparsemax, network design", Family::McSml40, paper(Attention::Sparsemax, 60.0)),
+        ("paper with softmax, assignment", Family::Ga10x100, paper(Attention::Softmax, 600.0)),
+        ("paper with sparsemax, assignment", Family::Ga10x100, paper(Attention::Sparsemax, 600.0)),
+    ];
+    let mut failed = vec![];
+    for (seed, (name, family, architecture)) in (1..).zip(cases) {
+        let outcome = compare(python.as_ref(), family, architecture, seed);
+        if outcome.is_err() {
+            failed.push(name);
+        }
+        let (Ok(printed) | Err(printed)) = outcome;
+        println!("{name}\n{printed}");
+    }
+    assert!(failed.is_empty(), "disagree: {failed:?}");
+}
