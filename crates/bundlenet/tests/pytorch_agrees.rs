@@ -5,7 +5,9 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-use bundlenet::learn::{Architecture, Attention, Centre, Precision, Schema, Transform, rollout};
+use bundlenet::learn::{
+    Activation, Architecture, Attention, Centre, Precision, Sampling, Schema, Transform, rollout,
+};
 use bundlenet::{Family, Format, Generator, Model};
 use safetensors::tensor::{Dtype, SafeTensors};
 
@@ -82,15 +84,27 @@ fn runs_and_gradients_agree() {
         centre: Centre::Softmin,
         shortcut: false,
         attention,
+        // Large enough for sparsemax to leave cuts out.
+        logit_scale: Some(2.0),
         ..with_unit(unit)
+    };
+    // What no other case has.
+    let other = Architecture {
+        transform: Transform::Raw,
+        activation: Activation::Tanh,
+        attention: Attention::Sparsemax,
+        sampling: Sampling::Attention,
+        logit_scale: Some(1.0),
+        ..with_unit(60.0)
     };
     let cases = [
         ("default, network design", Family::McSml40, with_unit(60.0)),
         ("default, assignment", Family::Ga10x100, with_unit(600.0)),
         ("paper with softmax, network design", Family::McSml40, paper(Attention::Softmax, 60.0)),
-        ("paper with sparsemax, network design", Family::McSml40, paper(Attention::Sparsemax, 60.0)),
         ("paper with softmax, assignment", Family::Ga10x100, paper(Attention::Softmax, 600.0)),
+        ("paper with sparsemax, network design", Family::McSml40, paper(Attention::Sparsemax, 60.0)),
         ("paper with sparsemax, assignment", Family::Ga10x100, paper(Attention::Sparsemax, 600.0)),
+        ("other options, network design", Family::McSml40, other),
     ];
     let mut failed = vec![];
     for (seed, (name, family, architecture)) in (1..).zip(cases) {

@@ -19,6 +19,9 @@ from torch.nn import functional
 
 POINT_TOLERANCE = 1e-4
 GRADIENT_TOLERANCE = 1e-3
+# A tensor whose gradient is below this share of the largest has no scale of its own: a vector added to all keys changes no weight
+# of a cut, so that the gradient of `key.2.bias` is 0 but for rounding.
+NEGLIGIBLE = 1e-5
 
 
 # The two functions: each gives its dimension, whether variables are nonnegative, and what evaluates it for minimising.
@@ -80,7 +83,50 @@ def assignment(instance):
     return profit.shape[1], True, evaluate
 
 
-# What the network sees. `run` is the run so far, `run.last` its last proposal (None before the first).
+class Run:
+    """A run so far: its cuts, its centre, and the last proposal with what came of it."""
+
+    def __init__(self, function):
+        self.size, self.is_nonnegative, self.evaluate = function
+        start = np.zeros(self.size)
+        value, subgradient = self.evaluate(start)
+        self.scale = 1 / np.linalg.norm(subgradient)
+        self.points, self.values, self.subgradients = [start], [self.scale * value], [self.scale * subgradient]
+        self.errors, self.centre_cut, self.last = np.zeros(1), 0, None
+        self.centre, self.centre_value = torch.from_numpy(start), torch.tensor(self.values[0], dtype=torch.float64)
+
+    def follow(self, eta, theta, temperature, offset):
+        """Evaluates what was proposed, moves the centre, adds the cut; returns the trial point and the value there."""
+        direction = theta @ torch.from_numpy(np.array(self.subgradients))
+        trial = self.centre - eta * direction
+        trial = torch.relu(trial) if self.is_nonnegative else trial
+        point = trial.detach().numpy()
+        f, g = (self.scale * result for result in self.evaluate(point))
+        # How the subgradient itself changes with the point is left out of the gradient.
+        value = f + torch.from_numpy(g) @ (trial - trial.detach())
+        share = torch.sigmoid((self.centre_value - value) / temperature + offset)
+
+        last = SimpleNamespace(eta=eta.item(), theta=theta.detach().numpy(), share=share.item())
+        last.centre, last.centre_value = self.centre.detach().numpy(), self.centre_value.item()
+        last.direction, last.way = direction.detach().numpy(), (last.centre - point) / last.eta
+        last.error = last.theta @ self.errors
+        last.new_error = max(0.0, last.centre_value - f - g @ (last.centre - point))
+        self.last = last
+
+        self.points.append(point)
+        self.values.append(f)
+        self.subgradients.append(g)
+        self.centre = share * trial + (1 - share) * self.centre
+        self.centre_value = share * value + (1 - share) * self.centre_value
+        centre, centre_value = self.centre.detach().numpy(), self.centre_value.item()
+        cuts = zip(self.points, self.values, self.subgradients)
+        self.errors = np.array([max(0.0, centre_value - f - g @ (centre - x)) for x, f, g in cuts])
+        if f < centre_value:
+            self.centre_cut = len(self.points) - 1
+        return trial, value
+
+
+# What the network sees of a run: features, and observations of each cut.
 
 
 def logarithm(x):
@@ -92,7 +138,7 @@ def cosine(a, b):
     return a @ b / norms if norms > 0 else 0.0
 
 
-def released_features(run):
+def released_features(run, _):
     """Features `released-1`; nothing is observed of the cuts."""
     eta, direction, aggregate = (run.last.eta, run.last.direction, run.last.error) if run.last else (0, np.zeros(run.size), 0)
     trial, centre, square = -1, run.centre_cut, direction @ direction
@@ -110,7 +156,7 @@ def released_features(run):
     return np.array(features, dtype=float), np.zeros((len(points), 0))
 
 
-def relative_features(run):
+def relative_features(run, step_scale):
     """Features `relative-1`, and all observations but the last."""
     last, newest, subgradients = run.last, len(run.points) - 1, run.subgradients
     g, g_centre, mean_error = subgradients[-1], subgradients[run.centre_cut], np.mean(run.errors) + 1e-6
@@ -125,7 +171,7 @@ def relative_features(run):
     if not last:
         return np.zeros(16), observations
     unit, square = last.eta * way @ way, last.direction @ last.direction
-    features = [logarithm(1 + newest), logarithm(last.eta / run.step_scale), logarithm(square)]
+    features = [logarithm(1 + newest), logarithm(last.eta / step_scale), logarithm(square)]
     features += [logarithm(1 + last.new_error / unit), (last.centre_value - run.values[-1]) / unit]
     features += [(last.error + (last.direction - way) @ last.centre) / unit]
     features += [cosine(g, way), logarithm(np.linalg.norm(g)), cosine(g_centre, way), cosine(g, g_centre)]
@@ -142,98 +188,73 @@ def relative_features(run):
 def sparsemax(logits):
     """The nearest point of the simplex."""
     ordered, _ = logits.sort(descending=True)
-    count = torch.arange(1, len(logits) + 1)
     excess = ordered.cumsum(0) - 1
-    support = (count * ordered > excess).sum()
+    support = (torch.arange(1, len(logits) + 1) * ordered > excess).sum()
     return torch.relu(logits - excess[support - 1] / support)
 
 
-def decode(weights, name, activation, vector):
-    between = activation(weights[f"{name}.0.weight"] @ vector + weights[f"{name}.0.bias"])
-    return weights[f"{name}.2.weight"] @ between + weights[f"{name}.2.bias"]
+ACTIVATIONS = {"softplus": functional.softplus, "relu": torch.relu, "tanh": torch.tanh}
+ATTENTIONS = {"softmax": lambda logits: torch.softmax(logits, 0), "sparsemax": sparsemax}
+FEATURES = {"released-1": released_features, "relative-1": relative_features}
 
 
-def roll_out(architecture, weights, function, steps):
-    """Trial points and scaled values, through which gradients flow back to the weights."""
-    kind, hidden = SimpleNamespace(**architecture), architecture["hidden"]
-    activation = {"softplus": functional.softplus, "relu": torch.relu, "tanh": torch.tanh}[kind.activation]
-    attention = {"softmax": lambda logits: torch.softmax(logits, 0), "sparsemax": sparsemax}[kind.attention]
-    observe = {"released-1": released_features, "relative-1": relative_features}[kind.features]
-    factor = kind.logit_scale or hidden**-0.5
-    size, is_nonnegative, evaluate_unscaled = function
-    scale = 1 / np.linalg.norm(evaluate_unscaled(np.zeros(size))[1])
+class Network:
+    """A network with its state and the keys of the cuts."""
 
-    def evaluate(point):
-        value, subgradient = evaluate_unscaled(point)
-        return scale * value, scale * subgradient
+    def __init__(self, architecture, weights):
+        self.architecture, self.weights = SimpleNamespace(**architecture), weights
+        self.h = self.c = torch.zeros(weights["lstm.weight_hh_l0"].shape[1], dtype=torch.float64)
+        self.keys = []
 
-    centre = torch.zeros(size, dtype=torch.float64)
-    value, subgradient = evaluate(centre.numpy())
-    run = SimpleNamespace(size=size, step_scale=kind.step_scale, last=None, centre_cut=0)
-    run.points, run.values, run.subgradients, run.errors = [centre.numpy()], [value], [subgradient], [0.0]
-    run.centre_value = torch.tensor(value, dtype=torch.float64)
-    h = c = torch.zeros(weights["lstm.weight_hh_l0"].shape[1], dtype=torch.float64)
-    keys, trials, values = [], [], []
-    for _ in range(steps):
-        features, observations = observe(run)
-        x = features if kind.transform == "raw" else np.sign(features) * np.log1p(np.abs(features))
-        if kind.transform == "standardised":
-            x = np.clip((x - weights["features.mean"].numpy()) / weights["features.deviation"].numpy(), -4, 4)
-        x, observations = torch.from_numpy(x), torch.from_numpy(observations)
+    def affine(self, name, vector):
+        return self.weights[f"{name}.weight"] @ vector + self.weights[f"{name}.bias"]
 
-        gates = weights["lstm.weight_ih_l0"] @ x + weights["lstm.weight_hh_l0"] @ h + weights["lstm.bias"]
-        before = torch.cat([x, h])
+    def transformed(self, features):
+        kind = self.architecture.transform
+        x = features if kind == "raw" else np.sign(features) * np.log1p(np.abs(features))
+        x = torch.from_numpy(x)
+        if kind == "standardised":
+            x = ((x - self.weights["features.mean"]) / self.weights["features.deviation"]).clamp(-4, 4)
+        return x
+
+    def decoded(self, x):
+        """Advances the cell; outputs of the decoders, to which the shortcut has been added."""
+        hidden, weights, before = self.architecture.hidden, self.weights, torch.cat([x, self.h])
+        gates = weights["lstm.weight_ih_l0"] @ x + weights["lstm.weight_hh_l0"] @ self.h + weights["lstm.bias"]
         i, f, g, o = gates.chunk(4)
-        c = torch.sigmoid(f) * c + torch.sigmoid(i) * torch.tanh(g)
-        h = torch.sigmoid(o) * torch.tanh(c)
-        vectors = zip(("step", "query", "key"), h.split(hidden))
-        step, query, key = (decode(weights, name, activation, vector) for name, vector in vectors)
-        if kind.shortcut:
-            added = weights["shortcut.weight"] @ before + weights["shortcut.bias"]
-            step = step + added[: len(step)]
-            query = torch.cat([query[:hidden], query[hidden:] + added[len(step) :]])
-        eta = kind.step_scale * functional.softplus(step[0])
-        is_learned = kind.centre == "learned"
-        temperature, offset = (kind.step_scale * functional.softplus(step[1]), step[2]) if is_learned else (1, 0)
+        self.c = torch.sigmoid(f) * self.c + torch.sigmoid(i) * torch.tanh(g)
+        self.h = torch.sigmoid(o) * torch.tanh(self.c)
+        activation = ACTIVATIONS[self.architecture.activation]
+        # Log-variances, if there are any, come after the three vectors and are for training.
+        vectors = zip(("step", "query", "key"), self.h.split(hidden))
+        step, query, key = (self.affine(f"{name}.2", activation(self.affine(f"{name}.0", v))) for name, v in vectors)
+        query, coefficients = query[:hidden], query[hidden:]
+        if self.architecture.shortcut:
+            to_step, to_coefficients = self.affine("shortcut", before).split([len(step), len(coefficients)])
+            step, coefficients = step + to_step, coefficients + to_coefficients
+        return step, query, coefficients, key
 
-        keys.append(key)
-        observed = observations.shape[1]
-        logits = factor * torch.stack(keys) @ query[:hidden] + observations @ query[hidden : hidden + observed]
+    def propose(self, run):
+        """Step length, weights of the cuts, temperature and offset of the centre's move."""
+        architecture = self.architecture
+        features, observations = FEATURES[architecture.features](run, architecture.step_scale)
+        observations = torch.from_numpy(observations)
+        step, query, coefficients, key = self.decoded(self.transformed(features))
+        self.keys.append(key)
+        eta, temperature, offset = architecture.step_scale * functional.softplus(step[0]), 1.0, 0.0
+        if architecture.centre == "learned":
+            temperature, offset = architecture.step_scale * functional.softplus(step[1]), step[2]
+        attention = ATTENTIONS[architecture.attention]
+        factor = architecture.logit_scale or architecture.hidden**-0.5
+        logits = factor * torch.stack(self.keys) @ query + observations @ coefficients[: observations.shape[1]]
         theta = attention(logits)
-        subgradients, errors = torch.from_numpy(np.array(run.subgradients)), torch.tensor(run.errors)
-        if kind.features == "relative-1":
+        if architecture.features == "relative-1":
             with torch.no_grad():
-                slopes = 2 * eta * (subgradients @ (theta @ subgradients)) + errors
-                slopes = (slopes / (theta @ slopes)).clamp(-5, 5)
-            theta = attention(logits + slopes * query[-1])
-        direction = theta @ subgradients
-        trial = centre - eta * direction
-        trial = torch.relu(trial) if is_nonnegative else trial
-
-        point = trial.detach().numpy()
-        value, subgradient = evaluate(point)
-        # The gradient of a piecewise linear function: how the subgradient itself moves with the point is left out.
-        value_at_trial = value + torch.from_numpy(subgradient) @ (trial - trial.detach())
-        share = torch.sigmoid((run.centre_value - value_at_trial) / temperature + offset)
-        last = SimpleNamespace(eta=eta.item(), theta=theta.detach().numpy(), share=share.item())
-        last.centre, last.centre_value = centre.detach().numpy(), run.centre_value.item()
-        last.direction, last.way = direction.detach().numpy(), (last.centre - point) / last.eta
-        last.error = last.theta @ np.array(run.errors)
-        last.new_error = max(0.0, last.centre_value - value - subgradient @ (last.centre - point))
-        run.last = last
-
-        centre = share * trial + (1 - share) * centre
-        run.centre_value = share * value_at_trial + (1 - share) * run.centre_value
-        for members, member in ((run.points, point), (run.values, value), (run.subgradients, subgradient)):
-            members.append(member)
-        here, level = centre.detach().numpy(), run.centre_value.item()
-        cuts = zip(run.points, run.values, run.subgradients)
-        run.errors = [max(0.0, level - f_i - g_i @ (here - x_i)) for x_i, f_i, g_i in cuts]
-        if value < level:
-            run.centre_cut = len(run.points) - 1
-        trials.append(trial)
-        values.append(value_at_trial)
-    return torch.stack(trials), torch.stack(values)
+                subgradients = torch.from_numpy(np.array(run.subgradients))
+                slopes = 2 * eta * (subgradients @ (theta @ subgradients)) + torch.from_numpy(run.errors)
+                observed = (slopes / (theta @ slopes)).clamp(-5, 5)
+            theta = attention(logits + coefficients[-1] * observed)
+        return eta, theta, temperature, offset
 
 
 # The comparison.
@@ -255,30 +276,40 @@ def main(folder):
     expected = json.loads((folder / "rollout.json").read_text())
     instance = json.loads((folder / "instance.json").read_text())
     instance = instance.get("instance", instance)
-    function = network_design(instance) if "tail" in instance else assignment(instance)
-    trained = {name: tensor.requires_grad_() for name, tensor in weights.items() if not name.startswith("features.")}
-    trials, values = roll_out(architecture, weights, function, len(expected["values"]))
+    learned = [name for name in weights if not name.startswith("features.")]
+    for name in learned:
+        weights[name].requires_grad_()
+
+    run = Run(network_design(instance) if "tail" in instance else assignment(instance))
+    network = Network(architecture, weights)
+    steps, thetas = [], []
+    for _ in expected["values"]:
+        steps.append(run.follow(*network.propose(run)))
+        thetas.extend(run.last.theta)
+    print(f"  weights of cuts above 0: {np.count_nonzero(thetas)} of {len(thetas)}")
+    trials, values = (torch.stack(found) for found in zip(*steps))
     loss = values.mean()
     loss.backward()
 
-    failures = 0
-
-    def compare(name, found, reference, tolerance, unit=None):
-        nonlocal failures
-        found, reference = torch.as_tensor(found).detach(), torch.as_tensor(reference, dtype=torch.float64)
-        deviation = ((found - reference).abs().max() / (unit or reference.abs().max())).item()
-        is_close = deviation <= tolerance  # not the other way round: false for NaN
-        failures += not is_close
-        print(f"{name:28} {deviation:.1e}{'' if is_close else f'  exceeds {tolerance:.0e}'}")
-
-    compare("points", trials, expected["points"], POINT_TOLERANCE)
-    compare("values", values, expected["values"], POINT_TOLERANCE)
-    compare("loss", loss, expected["loss"], POINT_TOLERANCE)
-    largest = max(expected_gradients[name].abs().max() for name in trained)
-    for name, weight in trained.items():
-        compare(f"gradient {name}", weight.grad, expected_gradients[name], GRADIENT_TOLERANCE)
-    return failures
+    # What is compared, how far apart the two are, and how far they may be.
+    deviations = []
+    for what, found in (("points", trials), ("values", values), ("loss", loss)):
+        reference = torch.tensor(expected[what], dtype=torch.float64)
+        deviations.append((what, (found - reference).abs().max() / reference.abs().max(), POINT_TOLERANCE))
+    sizes = {name: expected_gradients[name].abs().max() for name in learned}
+    largest = max(sizes.values())
+    for name, size in sizes.items():
+        difference = (weights[name].grad - expected_gradients[name]).abs().max()
+        unit = size if size > NEGLIGIBLE * largest else largest
+        deviations.append((f"gradient of {name}", difference / unit, GRADIENT_TOLERANCE))
+    worst_gradient = max(deviations[3:], key=lambda entry: entry[1])
+    for entry in deviations:
+        what, deviation, tolerance = entry
+        is_close = deviation <= tolerance  # false for NaN
+        if not is_close or entry in deviations[:3] or entry is worst_gradient:
+            print(f"  {what}: {deviation:.1e}" + ("" if is_close else f" exceeds {tolerance:.0e}"))
+    return all(deviation <= tolerance for _, deviation, tolerance in deviations)
 
 
 if __name__ == "__main__":
-    sys.exit(1 if main(Path(sys.argv[1])) else 0)
+    sys.exit(0 if main(Path(sys.argv[1])) else 1)
