@@ -28,6 +28,7 @@
 //! |---|---|
 //! | the oracle interface | [`Oracle`], [`SumOracle`], [`Domain`], [`Sense`], [`FnOracle`], [`Minimized`] |
 //! | solving | [`solve`], [`Settings`], [`Solution`], [`Status`], [`Observer`], [`Log`] |
+//! | networks and their training | [`learn`], [`Model`], [`solve_batch`] |
 //! | test functions with known optima | [`Academic`] |
 //! | instances, readers, writers, generators | [`problems`], [`Problem`], [`Generator`] |
 //! | what can go wrong | [`Error`], [`EvaluationError`] |
@@ -74,3 +75,8 @@ pub use status::Status;
 #[cfg(doctest)]
 #[doc = include_str!("../../../README.md")]
 struct Readme;
+
+/// The examples in the page on training, as tests.
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/training.md")]
+struct Training;
