@@ -174,7 +174,7 @@ impl Monitor {
                 let model = trainer.last();
                 let columns = &trainer.settings().validation.steps;
                 self.say(&format!(
-                    "{train} instances for training, {validation} for validation, {} weights, unit of the step length {:.4}",
+                    "{train} instances for training, {validation} for validation, {} weights, step scale {:.4}",
                     model.weight_count(),
                     model.architecture().step_scale.unwrap_or(1.0)
                 ));

@@ -14,7 +14,7 @@ use std::time::Instant;
 use bundlenet::learn::train::{
     DataSettings, Example, GradientSettings, Loss, TrainSettings, Trainer, ValidationSettings,
 };
-use bundlenet::learn::{Architecture, Centre, Schema};
+use bundlenet::learn::{Architecture, Centre, Schema, StepUnit};
 use bundlenet::{Family, FnOracle, Generator, Limits, MethodName, Model, Problem, Settings, Silent, solve};
 
 /// The paper's network: three vectors of 128, decoders of 1024.
@@ -26,7 +26,10 @@ fn paper() -> Architecture {
 fn bench(family: Family, name: &str, architecture: &Architecture, bar: &str) {
     let problem: Problem = Generator::new(family, 1).instance(0).unwrap().problem;
     let scale = if family == Family::Ga20x400 { 600.0 } else { 60.0 };
-    let model = Model::untrained(&Architecture { step_scale: Some(scale), ..architecture.clone() }, 1);
+    let model = Model::untrained(
+        &Architecture { step_scale: Some(scale), step_unit: StepUnit::One, ..architecture.clone() },
+        1,
+    );
     let limits = Limits { steps: Some(100), ..Limits::default() };
     let (weights, model) = (model.weight_count(), Some(Arc::new(model)));
     let settings = Settings { method: MethodName::Network, limits, model, ..Settings::default() }.check().unwrap();

@@ -295,13 +295,18 @@ impl Bundle {
         self.live -= 1;
     }
 
-    /// Makes room for one more cut under a cap by forgetting those with the least weight; true if there were any.
+    /// Makes room for one more cut under a cap by forgetting those with the least weight, of several the oldest; true if there
+    /// were any.
     pub(crate) fn forget_lightest(&mut self, cap: usize, weights: &[(usize, f64)]) -> bool {
         let before = self.live;
         while self.live >= cap {
-            let lightest = weights.iter().filter(|(place, _)| self.is_live(*place)).min_by(|a, b| a.1.total_cmp(&b.1));
+            let weight =
+                |place: usize| weights.iter().find(|(other, _)| *other == place).map_or(0.0, |&(_, weight)| weight);
+            let live = (0..self.errors.len()).filter(|&place| self.is_live(place));
+            let lightest =
+                live.min_by(|&a, &b| weight(a).total_cmp(&weight(b)).then(self.stamps[a].cmp(&self.stamps[b])));
             match lightest {
-                Some(&(place, _)) => self.forget(place),
+                Some(place) => self.forget(place),
                 None => break,
             }
         }

@@ -4,7 +4,7 @@
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
-use bundlenet::learn::{Architecture, Attention, Centre, Schema, rollout};
+use bundlenet::learn::{Architecture, Attention, Centre, Schema, StepUnit, rollout};
 use bundlenet::{
     Family, FnOracle, Generator, Limits, MethodName, Model, Oracle, Problem, PruningSettings, Record, Settings, Silent,
     Status, ValidSettings, solve, solve_batch,
@@ -15,7 +15,13 @@ fn problem(family: Family, index: usize) -> Problem {
 }
 
 fn architectures() -> [Architecture; 3] {
-    let own = Architecture { hidden: 8, decoder: 16, step_scale: Some(60.0), ..Architecture::default() };
+    let own = Architecture {
+        hidden: 8,
+        decoder: 16,
+        step_scale: Some(60.0),
+        step_unit: StepUnit::One,
+        ..Architecture::default()
+    };
     let paper = Architecture { features: Schema::Released, centre: Centre::Softmin, shortcut: false, ..own.clone() };
     [own, paper.clone(), Architecture { attention: Attention::Sparsemax, ..paper }]
 }
@@ -51,7 +57,13 @@ fn training_and_use_visit_the_same_points() {
 #[test]
 fn a_batch_gives_what_each_would_give_alone() {
     // Large enough for its runs to go in step.
-    let architecture = Architecture { hidden: 64, decoder: 256, step_scale: Some(60.0), ..Architecture::default() };
+    let architecture = Architecture {
+        hidden: 64,
+        decoder: 256,
+        step_scale: Some(60.0),
+        step_unit: StepUnit::One,
+        ..Architecture::default()
+    };
     let settings = settings(Model::untrained(&architecture, 3), 30);
     let mut problems: Vec<Problem> = (0..5).map(|index| problem(Family::McSml40, index)).collect();
     problems.extend((0..4).map(|index| problem(Family::Ga10x100, index)));
@@ -122,7 +134,10 @@ fn proved_gaps_are_never_below_the_true_ones() {
             solve(&mut *problem.dual(), None, &Settings::default().check().unwrap(), &mut Silent, None).unwrap();
         for architecture in architectures() {
             for scale in [5.0, 600.0, 1e4] {
-                let model = Model::untrained(&Architecture { step_scale: Some(scale), ..architecture.clone() }, 2);
+                let model = Model::untrained(
+                    &Architecture { step_scale: Some(scale), step_unit: StepUnit::One, ..architecture.clone() },
+                    2,
+                );
                 let solution = solve(&mut *problem.dual(), None, &settings(model, 40), &mut Silent, None).unwrap();
                 let gap = (solution.value - exact.value) / solution.value;
                 // The reference itself is within 1e-7.
@@ -136,7 +151,10 @@ fn proved_gaps_are_never_below_the_true_ones() {
 fn a_network_out_of_its_mind_ends_with_the_best_point() {
     for scale in [1e-300, 1e300] {
         for architecture in architectures() {
-            let model = Model::untrained(&Architecture { step_scale: Some(scale), ..architecture }, 2);
+            let model = Model::untrained(
+                &Architecture { step_scale: Some(scale), step_unit: StepUnit::One, ..architecture },
+                2,
+            );
             let problem = problem(Family::McSml40, 0);
             let solution = solve(&mut *problem.dual(), None, &settings(model, 40), &mut Silent, None).unwrap();
             assert!(solution.value >= 0.0 && solution.point.iter().all(|entry| entry.is_finite()));

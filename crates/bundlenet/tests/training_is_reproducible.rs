@@ -100,7 +100,7 @@ fn every_variant_trains() {
 #[test]
 fn learning_lowers_the_gap() {
     let mut settings = settings("mc-sml-40");
-    settings.network.step_scale = Some(5.0);
+    settings.network.step_scale = Some(0.2);
     settings.gradient.updates = 40;
     settings.gradient.rate = 0.01;
     settings.evolution.generations = 0;

@@ -34,7 +34,9 @@ pub struct Architecture {
     pub shortcut: bool,
     /// What the product of query and key is multiplied by; positive. Without it, one over the root of `hidden`.
     pub logit_scale: Option<f64>,
-    /// Unit of the step length; positive. Without it, training takes it from its data.
+    /// Unit of the step length in each run.
+    pub step_unit: StepUnit,
+    /// What the unit is multiplied by; positive. Without it, training takes it from its data.
     pub step_scale: Option<f64>,
 }
 
@@ -51,6 +53,7 @@ impl Default for Architecture {
             centre: Centre::default(),
             shortcut: true,
             logit_scale: None,
+            step_unit: StepUnit::default(),
             step_scale: None,
         }
     }
@@ -89,6 +92,18 @@ pub enum Centre {
     /// Temperature and offset are outputs of the network, beside the step.
     #[default]
     Learned,
+}
+
+/// Unit of the step length in each run.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum StepUnit {
+    /// 1 in all runs, as in the paper.
+    One,
+    /// The first length at hand, as for the strategy `auto`: the size of the start point; where that is 0, a tenth of the value
+    /// there over the norm of the subgradient; where that is 0, too, the root of the number of variables.
+    #[default]
+    Start,
 }
 
 /// Largest sizes accepted: beyond them a mistake is more likely than a network.

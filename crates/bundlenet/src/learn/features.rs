@@ -1,8 +1,7 @@
 //! What the network sees of a run: a fixed number of scalars, whatever the dimension and the number of cuts.
 //!
 //! Points, subgradients and values are those of the function scaled by the norm of its first subgradient. "Trial" is the newest
-//! cut. A soft centre has no subgradient of its own, so "centre" is the cut of the last trial that was better than the
-//! centre's value after its move. Inner products of subgradients come from the bundle's Gram matrix; those of points are
+//! cut. A soft centre has no subgradient of its own, so "centre" is the cut of the last trial that was better than it. Inner products of subgradients come from the bundle's Gram matrix; those of points are
 //! one new row a step.
 
 use serde::{Deserialize, Serialize};
@@ -263,7 +262,8 @@ impl Tracker {
     /// Takes note of a step; the bundle has its cut.
     pub(crate) fn learn(&mut self, bundle: &Bundle, outcome: &Outcome<'_>) {
         self.steps += 1;
-        self.is_improved = outcome.value < bundle.centre_value();
+        // Better than the centre before it moved is better than after: the centre's value ends up between the two.
+        self.is_improved = outcome.decrease > 0.0;
         match self.schema {
             Schema::Released => self.learn_released(bundle, outcome),
             Schema::Relative => self.learn_relative(bundle, outcome),

@@ -22,7 +22,7 @@ mod rollout;
 pub mod train;
 mod unroll;
 
-pub use architecture::{Architecture, Centre, Sampling};
+pub use architecture::{Architecture, Centre, Sampling, StepUnit};
 pub use checkpoint::{CHECKPOINT_VERSION, Precision};
 pub use features::{Schema, Transform};
 pub use model::{Card, Model};

@@ -17,6 +17,8 @@ use crate::vectors::dot;
 pub(crate) struct NetworkProposer<S> {
     network: Arc<Network<S>>,
     domain: Domain,
+    /// Unit of the step length.
+    unit: f64,
     tracker: Tracker,
     features: Vec<f64>,
     /// What is observed of each cut, in the order of the places.
@@ -44,6 +46,7 @@ impl<S: Real> NetworkProposer<S> {
         let state = network.architecture.state();
         Self {
             domain: domain.clone(),
+            unit: network.step_unit(start.point, start.value),
             tracker: Tracker::new(network.architecture.features, start),
             features: Vec::with_capacity(network.architecture.inputs()),
             observed: Vec::with_capacity(FIRST_CUTS * network.architecture.cut_features()),
@@ -73,6 +76,11 @@ impl<S: Real> NetworkProposer<S> {
         &self.weights
     }
 
+    /// Unit of the step length.
+    pub(crate) fn unit(&self) -> f64 {
+        self.unit
+    }
+
     /// What was observed of each cut at the last proposal.
     pub(crate) fn observed(&self) -> &[f64] {
         &self.observed
@@ -86,7 +94,7 @@ impl<S: Real> NetworkProposer<S> {
     pub(crate) fn prepare(&mut self, bundle: &Bundle, tape: &mut Tape<S>, step: usize, row: usize) {
         let architecture = &self.network.architecture;
         let (inputs, size) = (architecture.inputs(), architecture.state());
-        self.tracker.write(self.network.step_scale(), bundle, &mut self.features);
+        self.tracker.write(self.unit, bundle, &mut self.features);
         if architecture.transform != Transform::Raw {
             self.features.iter_mut().for_each(|feature| *feature = signed_log(*feature));
         }
@@ -138,7 +146,7 @@ impl<S: Real> NetworkProposer<S> {
         let attention = architecture.attention;
         self.weights.resize(self.places.len(), S::ZERO);
         attention.forward(&self.logits, &mut self.weights, &mut self.sorted);
-        proposal.eta = step_length(raw[0], network.step_scale());
+        proposal.eta = step_length(raw[0], self.unit);
         if !is_replayed && let Some(&coefficient) = by_observation.last() {
             // The slopes of the master at these weights are one more observation, and lead to the final ones.
             self.observe_slopes(bundle, proposal.eta);
@@ -147,7 +155,7 @@ impl<S: Real> NetworkProposer<S> {
             attention.forward(&self.logits, &mut self.weights, &mut self.sorted);
         }
 
-        proposal.centre_policy = centre_policy(architecture.centre, raw, network.step_scale());
+        proposal.centre_policy = centre_policy(architecture.centre, raw, self.unit);
         proposal.weights.clear();
         // They add up to 1 in double precision, too: a bound is only valid with weights that do.
         let total: f64 = self.weights.iter().map(|weight| weight.wide()).sum();

@@ -17,7 +17,8 @@ pub struct Rollout {
     pub values: Vec<f64>,
     /// Mean of the values.
     pub loss: f64,
-    /// Its gradient by every weight, in the place of the weights: saved, it has the names and shapes of a checkpoint.
+    /// Its gradient by every weight, in the place of the weights: saved, it has the names and shapes of a checkpoint (that
+    /// of the recurrent bias is all in `lstm.bias_ih_l0`).
     pub gradient: Model,
 }
 

@@ -263,14 +263,14 @@ impl<S: Real> Pull<S> {
         // trial = centre - eta G theta
         let by_eta = -pull_trial.iter().zip(&record.direction).map(|(pull, w)| pull * w).sum::<f64>();
         bundle.products(&self.trial, &mut self.products);
-        let scale = network.step_scale();
+        let unit = episode.method.proposer().unit();
         let [steps, queries, _] = network.architecture.outputs();
         let raw = &tape.output[0][step][row * steps..(row + 1) * steps];
         let pull_raw = &mut adjoint.output[0][step][row * steps..(row + 1) * steps];
-        pull_raw[0] = S::of(by_eta * step_length_slope(raw[0], scale));
+        pull_raw[0] = S::of(by_eta * step_length_slope(raw[0], unit));
         if steps > 1 {
             let by_temperature = by_logit * rise / (temperature * temperature);
-            pull_raw[1] = S::of(by_temperature * step_length_slope(raw[1], scale));
+            pull_raw[1] = S::of(by_temperature * step_length_slope(raw[1], unit));
             pull_raw[2] = S::of(by_logit);
         }
 
@@ -306,7 +306,7 @@ mod tests {
     use std::collections::VecDeque;
 
     use super::*;
-    use crate::learn::architecture::{Architecture, Sampling};
+    use crate::learn::architecture::{Architecture, Sampling, StepUnit};
     use crate::learn::features::Schema;
     use crate::learn::ops::attention::Attention;
     use crate::learn::ops::check;
@@ -328,7 +328,8 @@ mod tests {
     }
 
     fn small(architecture: Architecture) -> Network<f64> {
-        let architecture = Architecture { hidden: 3, decoder: 4, step_scale: Some(20.0), ..architecture };
+        let architecture =
+            Architecture { hidden: 3, decoder: 4, step_unit: StepUnit::One, step_scale: Some(20.0), ..architecture };
         let mut network = Network::initial(&architecture, 5);
         // Decoders start near zero, where most gradients vanish.
         let numbers = check::numbers(network.weights.len(), 8);

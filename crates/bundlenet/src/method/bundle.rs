@@ -181,7 +181,8 @@ impl<P: Proposer> BundleMethod<P> {
         };
         let taken = self.bundle.taken();
         let share = self.proposal.centre_policy.share(is_serious, value - centre_value);
-        if share > 0.0 {
+        // A network sees the slopes even where the centre stays.
+        if share > 0.0 || P::IS_NETWORK {
             self.write_slopes(!is_thinned);
             self.bundle.move_towards(&self.trial, value, share, &self.slopes);
         }

@@ -3,8 +3,8 @@
 Usage: rollout.py FOLDER, with the files that tests/pytorch_agrees.rs writes: model.safetensors, instance.json,
 rollout.json, gradient.safetensors. Needs numpy, torch, safetensors. Exits with 1 if the two disagree.
 
-Written from docs/checkpoint.md, not from the library's code, so that agreement says something about all three. Everything is
-computed anew in every step and in double precision: this is meant to be read, not to be fast.
+Written from docs/checkpoint.md, not from the library's code, so that agreement says something about all three.
+Everything is computed anew in every step and in double precision: this is meant to be read, not to be fast.
 """
 
 import json
@@ -19,8 +19,8 @@ from torch.nn import functional
 
 POINT_TOLERANCE = 1e-4
 GRADIENT_TOLERANCE = 1e-3
-# A tensor whose gradient is below this share of the largest has no scale of its own: a vector added to all keys changes no weight
-# of a cut, so that the gradient of `key.2.bias` is 0 but for rounding.
+# A tensor whose gradient is below this share of the largest is compared with the largest: a vector added to all keys
+# changes no weight of a cut, so that the gradient of `key.2.bias` is 0 but for rounding.
 NEGLIGIBLE = 1e-5
 
 
@@ -59,9 +59,11 @@ def network_design(instance):
 
 def assignment(instance):
     """The relaxation of generalised assignment with at most one bin for an item; a multiplier for each item."""
-    profit, weight, capacity = np.array(instance["p"], dtype=float), np.array(instance["w"]), instance["c"]
+    profit = np.array(instance["p"], dtype=float)
+    weights, capacities = np.array(instance["w"], dtype=int), np.array(instance["c"], dtype=int)
 
     def knapsack(gain, weight, capacity):
+        """The best items of one bin, by dynamic programming over capacities."""
         best, takes = np.zeros(capacity + 1), []
         for item_gain, item_weight in zip(gain, weight):
             with_item = np.full(capacity + 1, -np.inf)
@@ -77,7 +79,7 @@ def assignment(instance):
 
     def evaluate(point):
         gains = profit - point
-        chosen = np.array([knapsack(*bin) for bin in zip(gains, weight.astype(int), np.array(capacity).astype(int))])
+        chosen = np.array([knapsack(*items) for items in zip(gains, weights, capacities)])
         return point.sum() + (gains * chosen).sum(), 1 - chosen.sum(0)
 
     return profit.shape[1], True, evaluate
@@ -94,6 +96,11 @@ class Run:
         self.points, self.values, self.subgradients = [start], [self.scale * value], [self.scale * subgradient]
         self.errors, self.centre_cut, self.last = np.zeros(1), 0, None
         self.centre, self.centre_value = torch.from_numpy(start), torch.tensor(self.values[0], dtype=torch.float64)
+
+    def first_length(self):
+        """The first length at hand; the start point is 0."""
+        length = 0.1 * abs(self.values[0]) if self.values[0] != 0 else self.size**0.5
+        return min(max(length, 1e-5), 1e4)
 
     def follow(self, eta, theta, temperature, offset):
         """Evaluates what was proposed, moves the centre, adds the cut; returns the trial point and the value there."""
@@ -121,7 +128,7 @@ class Run:
         centre, centre_value = self.centre.detach().numpy(), self.centre_value.item()
         cuts = zip(self.points, self.values, self.subgradients)
         self.errors = np.array([max(0.0, centre_value - f - g @ (centre - x)) for x, f, g in cuts])
-        if f < centre_value:
+        if f < last.centre_value:
             self.centre_cut = len(self.points) - 1
         return trial, value
 
@@ -140,30 +147,30 @@ def cosine(a, b):
 
 def released_features(run, _):
     """Features `released-1`; nothing is observed of the cuts."""
-    eta, direction, aggregate = (run.last.eta, run.last.direction, run.last.error) if run.last else (0, np.zeros(run.size), 0)
-    trial, centre, square = -1, run.centre_cut, direction @ direction
+    last = run.last or SimpleNamespace(eta=0, direction=np.zeros(run.size), error=0)
+    trial, centre, square = -1, run.centre_cut, last.direction @ last.direction
     points, subgradients = np.array(run.points), np.array(run.subgradients)
     x, g = points[trial], subgradients[trial]
     products = points @ x, points @ points[centre], subgradients @ subgradients[centre], subgradients @ g
-    features = [eta, square, eta * square, aggregate, square > aggregate, 1e4 * square > aggregate]
+    features = [last.eta, square, last.eta * square, last.error, square > last.error, 1e4 * square > last.error]
     features += [run.values[trial], run.centre_value.item(), centre == len(points) - 1, len(points) - 1]
     features += [run.errors[centre], run.errors[trial]]
     features += [np.linalg.norm(x), np.linalg.norm(points[centre])]
     features += [np.linalg.norm(subgradients[centre]), np.linalg.norm(g)]
     features += [statistic(vector) for vector in (g, x) for statistic in (np.mean, np.std, np.min, np.max)]
     features += [extreme(product) for product in products for extreme in (np.min, np.max)]
-    features += [g @ direction, subgradients[centre] @ direction, run.errors[trial], run.values[trial]]
+    features += [g @ last.direction, subgradients[centre] @ last.direction, run.errors[trial], run.values[trial]]
     return np.array(features, dtype=float), np.zeros((len(points), 0))
 
 
-def relative_features(run, step_scale):
+def relative_features(run, step_unit):
     """Features `relative-1`, and all observations but the last."""
     last, newest, subgradients = run.last, len(run.points) - 1, run.subgradients
     g, g_centre, mean_error = subgradients[-1], subgradients[run.centre_cut], np.mean(run.errors) + 1e-6
     way = last.way if last else np.zeros(run.size)
     age = newest - np.arange(newest + 1)
     weights = np.append(np.log(last.theta + 1e-6) / 4, 0) if last else np.zeros(1)
-    relative_error = np.array(run.errors) / mean_error
+    relative_error = run.errors / mean_error
     observations = [np.log1p(age), age / 100, age == 0, age == newest - run.centre_cut, weights]
     observations += [np.log(relative_error + 0.01), np.minimum(relative_error, 5)]
     observations += [[cosine(cut, other) for cut in subgradients] for other in (way, g)]
@@ -171,7 +178,7 @@ def relative_features(run, step_scale):
     if not last:
         return np.zeros(16), observations
     unit, square = last.eta * way @ way, last.direction @ last.direction
-    features = [logarithm(1 + newest), logarithm(last.eta / step_scale), logarithm(square)]
+    features = [logarithm(1 + newest), logarithm(last.eta / step_unit), logarithm(square)]
     features += [logarithm(1 + last.new_error / unit), (last.centre_value - run.values[-1]) / unit]
     features += [(last.error + (last.direction - way) @ last.centre) / unit]
     features += [cosine(g, way), logarithm(np.linalg.norm(g)), cosine(g_centre, way), cosine(g, g_centre)]
@@ -203,6 +210,8 @@ class Network:
 
     def __init__(self, architecture, weights):
         self.architecture, self.weights = SimpleNamespace(**architecture), weights
+        self.step_scale = architecture["step_scale"] or 1.0
+        self.is_unit_of_start = architecture["step_unit"] == "start"
         self.h = self.c = torch.zeros(weights["lstm.weight_hh_l0"].shape[1], dtype=torch.float64)
         self.keys = []
 
@@ -237,13 +246,14 @@ class Network:
     def propose(self, run):
         """Step length, weights of the cuts, temperature and offset of the centre's move."""
         architecture = self.architecture
-        features, observations = FEATURES[architecture.features](run, architecture.step_scale)
+        unit = self.step_scale * (run.first_length() if self.is_unit_of_start else 1.0)
+        features, observations = FEATURES[architecture.features](run, unit)
         observations = torch.from_numpy(observations)
         step, query, coefficients, key = self.decoded(self.transformed(features))
         self.keys.append(key)
-        eta, temperature, offset = architecture.step_scale * functional.softplus(step[0]), 1.0, 0.0
+        eta, temperature, offset = unit * functional.softplus(step[0]), 1.0, 0.0
         if architecture.centre == "learned":
-            temperature, offset = architecture.step_scale * functional.softplus(step[1]), step[2]
+            temperature, offset = unit * functional.softplus(step[1]), step[2]
         attention = ATTENTIONS[architecture.attention]
         factor = architecture.logit_scale or architecture.hidden**-0.5
         logits = factor * torch.stack(self.keys) @ query + observations @ coefficients[: observations.shape[1]]
@@ -270,46 +280,50 @@ def load(path):
     return header["architecture"], tensors
 
 
+def deviations(found, reference):
+    """Of points, values, loss and each gradient: how far the two are apart, and how far they may be."""
+    for what in ("points", "values", "loss"):
+        expected = torch.tensor(reference[what], dtype=torch.float64)
+        yield what, (found[what] - expected).abs().max() / expected.abs().max(), POINT_TOLERANCE
+    largest = max(gradient.abs().max() for gradient in found["gradients"].values())
+    for name, gradient in found["gradients"].items():
+        expected = reference["gradients"][name]
+        size = max(gradient.abs().max(), expected.abs().max())
+        unit = size if size > NEGLIGIBLE * largest else largest
+        yield f"gradient of {name}", (gradient - expected).abs().max() / unit, GRADIENT_TOLERANCE
+
+
 def main(folder):
     architecture, weights = load(folder / "model.safetensors")
-    _, expected_gradients = load(folder / "gradient.safetensors")
-    expected = json.loads((folder / "rollout.json").read_text())
+    reference = json.loads((folder / "rollout.json").read_text())
+    _, reference["gradients"] = load(folder / "gradient.safetensors")
     instance = json.loads((folder / "instance.json").read_text())
     instance = instance.get("instance", instance)
-    learned = [name for name in weights if not name.startswith("features.")]
-    for name in learned:
-        weights[name].requires_grad_()
+    learned = {name: weight.requires_grad_() for name, weight in weights.items() if not name.startswith("features.")}
 
     run = Run(network_design(instance) if "tail" in instance else assignment(instance))
     network = Network(architecture, weights)
     steps, thetas = [], []
-    for _ in expected["values"]:
+    for _ in reference["values"]:
         steps.append(run.follow(*network.propose(run)))
         thetas.extend(run.last.theta)
     print(f"  weights of cuts above 0: {np.count_nonzero(thetas)} of {len(thetas)}")
-    trials, values = (torch.stack(found) for found in zip(*steps))
+    points, values = (torch.stack(numbers) for numbers in zip(*steps))
     loss = values.mean()
     loss.backward()
+    gradients = {name: weight.grad for name, weight in learned.items()}
+    found = {"points": points, "values": values, "loss": loss, "gradients": gradients}
 
-    # What is compared, how far apart the two are, and how far they may be.
-    deviations = []
-    for what, found in (("points", trials), ("values", values), ("loss", loss)):
-        reference = torch.tensor(expected[what], dtype=torch.float64)
-        deviations.append((what, (found - reference).abs().max() / reference.abs().max(), POINT_TOLERANCE))
-    sizes = {name: expected_gradients[name].abs().max() for name in learned}
-    largest = max(sizes.values())
-    for name, size in sizes.items():
-        difference = (weights[name].grad - expected_gradients[name]).abs().max()
-        unit = size if size > NEGLIGIBLE * largest else largest
-        deviations.append((f"gradient of {name}", difference / unit, GRADIENT_TOLERANCE))
-    worst_gradient = max(deviations[3:], key=lambda entry: entry[1])
-    for entry in deviations:
-        what, deviation, tolerance = entry
-        is_close = deviation <= tolerance  # false for NaN
-        if not is_close or entry in deviations[:3] or entry is worst_gradient:
-            print(f"  {what}: {deviation:.1e}" + ("" if is_close else f" exceeds {tolerance:.0e}"))
-    return all(deviation <= tolerance for _, deviation, tolerance in deviations)
+    all_deviations = list(deviations(found, reference))
+    # Not `deviation > tolerance`, which is false for NaN.
+    exceeded = [entry for entry in all_deviations if not entry[1] <= entry[2]]
+    worst_gradient = max(all_deviations[3:], key=lambda entry: entry[1])
+    for what, deviation, _ in [*all_deviations[:3], worst_gradient]:
+        print(f"  {what}: {deviation:.1e}")
+    for what, deviation, tolerance in exceeded:
+        print(f"  {what}: {deviation:.1e} exceeds {tolerance:.0e}")
+    return 1 if exceeded else 0
 
 
 if __name__ == "__main__":
-    sys.exit(0 if main(Path(sys.argv[1])) else 1)
+    sys.exit(main(Path(sys.argv[1])))

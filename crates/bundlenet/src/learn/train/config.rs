@@ -1,5 +1,7 @@
 //! Everything that shapes a training, with its defaults.
 
+use std::path::PathBuf;
+
 use serde::{Deserialize, Serialize};
 
 use crate::learn::Architecture;
@@ -13,6 +15,9 @@ pub struct TrainSettings {
     pub name: String,
     /// Seed of all random numbers.
     pub seed: u64,
+    /// A model to start from instead of random weights; its architecture must be the one below, but for the unit of the step
+    /// length.
+    pub start_from: Option<PathBuf>,
     /// What it learns from.
     pub data: DataSettings,
     /// Shape of the network.
@@ -170,6 +175,7 @@ impl Default for TrainSettings {
         Self {
             name: "model".to_string(),
             seed: 1,
+            start_from: None,
             data: DataSettings::default(),
             network: Architecture::default(),
             gradient: GradientSettings::default(),

@@ -1,6 +1,7 @@
 //! Training: gradients through unrolled iterations, then evolution on the true objective.
 
 use std::ops::Range;
+use std::path::Path;
 use std::sync::Arc;
 
 use rayon::prelude::*;
@@ -11,9 +12,11 @@ use super::data::Example;
 use super::optimizer::{Optimizer, clip};
 use crate::batch::{runs_in_step, solve_in_step};
 use crate::error::Error;
+use crate::learn::architecture::{Architecture, StepUnit};
 use crate::learn::model::{Card, Model};
 use crate::learn::network::Network;
 use crate::learn::unroll::{Subject, Unroll, Weight};
+use crate::master::Proximity;
 use crate::oracle::Minimized;
 use crate::problems::Stream;
 use crate::settings::{Limits, Settings, Tolerances, ValidSettings};
@@ -135,13 +138,19 @@ impl Trainer {
         let sample = super::data::limited(train.clone(), Some(SAMPLE));
         let step_scale = match settings.network.step_scale {
             Some(unit) => unit,
-            None => step_unit(&sample)?,
+            None => step_scale(&sample, settings.network.step_unit)?,
         };
         let mut architecture = settings.network.clone();
         architecture.step_scale = Some(step_scale);
-        let mut network = Network::initial(&architecture, settings.seed);
-        let steps = settings.validation.steps.last().copied().unwrap_or(100);
-        (network.mean, network.deviation) = feature_statistics(&network, &sample, steps)?;
+        let network = match &settings.start_from {
+            Some(path) => start_from(path, &architecture)?,
+            None => {
+                let mut network = Network::initial(&architecture, settings.seed);
+                let steps = settings.validation.steps.last().copied().unwrap_or(100);
+                (network.mean, network.deviation) = feature_statistics(&network, &sample, steps)?;
+                network
+            }
+        };
         let count = network.weights.len();
         let network =
             NetworkState { step_scale, mean: network.mean, deviation: network.deviation, weights: network.weights };
@@ -493,6 +502,19 @@ impl Trainer {
     }
 }
 
+/// The network of a checkpoint, which must be of the given architecture but for the unit of the step length.
+fn start_from(path: &Path, architecture: &Architecture) -> Result<Network<f32>, Error> {
+    let model = Model::load(path)?;
+    let found = Architecture { step_scale: architecture.step_scale, ..model.architecture().clone() };
+    if found != *architecture {
+        let (path, expected) = (path.to_path_buf(), format!("the architecture of the settings, {architecture:?}"));
+        return Err(Error::Checkpoint { path, expected, found: format!("{found:?}") });
+    }
+    let mut network = Network::clone(model.network());
+    network.architecture = found;
+    Ok(network)
+}
+
 /// What a gap is relative to.
 fn magnitude(optimum: f64) -> f64 {
     if optimum == 0.0 { 1.0 } else { optimum.abs() }
@@ -609,23 +631,26 @@ fn run_settings(steps: usize) -> Result<ValidSettings, Error> {
     Ok(Settings { limits, tolerances: Tolerances { gap: 0.0 }, ..Settings::default() }.check()?)
 }
 
-/// A unit for the step length: a share of the way to the minimum along the first subgradient, the median over examples.
-fn step_unit(examples: &[Example]) -> Result<f64, Error> {
-    let ways: Vec<Result<f64, Error>> =
-        examples.par_iter().map(|example| way_to_minimum(example).map_err(|source| example.failed(source))).collect();
+/// The factor on the unit of the step length that makes it a share of the way to the minimum along the first subgradient, the
+/// median over examples.
+fn step_scale(examples: &[Example], unit: StepUnit) -> Result<f64, Error> {
+    let ways: Vec<Result<f64, Error>> = examples
+        .par_iter()
+        .map(|example| way_to_minimum(example, unit).map_err(|source| example.failed(source)))
+        .collect();
     let mut ways: Vec<f64> = ways.into_iter().collect::<Result<_, _>>()?;
     ways.sort_unstable_by(f64::total_cmp);
     Ok(UNIT_SHARE * ways[ways.len() / 2])
 }
 
-/// Length of the step along the first subgradient, of the scaled function, at which the value is least.
-fn way_to_minimum(example: &Example) -> Result<f64, crate::error::EvaluationError> {
+/// Length of the step along the first subgradient, of the scaled function, at which the value is least, in units of the run.
+fn way_to_minimum(example: &Example, unit: StepUnit) -> Result<f64, crate::error::EvaluationError> {
     let mut oracle = (example.oracle)();
     let mut function = Minimized::new(&mut *oracle)?;
     let dim = function.dim();
     let start = example.start.clone().unwrap_or_else(|| vec![0.0; dim]);
     let (mut first, mut subgradient, mut point) = (vec![0.0; dim], vec![0.0; dim], start.clone());
-    function.evaluate(&start, &mut first)?;
+    let value = function.evaluate(&start, &mut first)?;
     let norm = first.iter().map(|entry| entry * entry).sum::<f64>().sqrt();
     if norm == 0.0 {
         return Ok(1.0);
@@ -648,7 +673,11 @@ fn way_to_minimum(example: &Example) -> Result<f64, crate::error::EvaluationErro
         let middle = 0.5 * (low + high);
         if slope_at(middle)? < 0.0 { low = middle } else { high = middle }
     }
-    Ok(0.5 * (low + high))
+    let unit = match unit {
+        StepUnit::One => 1.0,
+        StepUnit::Start => Proximity::automatic(&start, value / norm).eta(),
+    };
+    Ok(0.5 * (low + high) / unit)
 }
 
 /// Mean and deviation of the features along runs of a network.
