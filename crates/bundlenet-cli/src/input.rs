@@ -53,3 +53,14 @@ impl Instance {
         Ok((source, problem))
     }
 }
+
+/// What a data set is called: the family it is generated from, or its folder.
+pub(crate) fn source_name(source: &str) -> String {
+    match source.strip_prefix("generate:") {
+        Some(recipe) => recipe.split(':').next().unwrap_or(recipe).to_string(),
+        None => {
+            let path = std::path::Path::new(source);
+            path.file_name().map_or_else(|| source.to_string(), |name| name.to_string_lossy().into_owned())
+        }
+    }
+}

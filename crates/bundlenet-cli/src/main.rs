@@ -5,6 +5,7 @@
 // No panic reaches a user, and results go where the caller wants them.
 #![warn(clippy::unwrap_used, clippy::expect_used, clippy::print_stdout, clippy::print_stderr)]
 
+mod bench;
 mod convert;
 mod evaluate;
 mod failure;
@@ -13,7 +14,9 @@ mod input;
 mod inspect;
 mod models;
 mod output;
+mod paper;
 mod reference;
+mod report;
 mod solve;
 mod train;
 
@@ -36,6 +39,7 @@ enum Command {
     Train(train::Train),
     Models(models::Models),
     Model(models::ShowModel),
+    Bench(bench::Bench),
     Reference(reference::Reference),
     Inspect(inspect::Inspect),
     Evaluate(evaluate::Evaluate),
@@ -49,6 +53,7 @@ fn main() -> ExitCode {
         Command::Train(command) => command.run(),
         Command::Models(command) => command.run(),
         Command::Model(command) => command.run(),
+        Command::Bench(command) => command.run(),
         Command::Reference(command) => command.run(),
         Command::Inspect(command) => command.run(),
         Command::Evaluate(command) => command.run(),

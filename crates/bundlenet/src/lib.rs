@@ -41,6 +41,7 @@ mod batch;
 mod bundle;
 mod driver;
 mod error;
+pub mod experiment;
 pub mod learn;
 mod log;
 mod master;

@@ -63,6 +63,18 @@ impl Example {
     }
 }
 
+/// The instances that a source names: a folder, a file, or `generate:FAMILY:COUNT:SEED`. Of a source that knows its parts (one that
+/// was generated) only those of the given one.
+///
+/// # Errors
+/// If they cannot be read or generated.
+pub fn read_examples(source: &str, part: Split) -> Result<Vec<Example>, Error> {
+    let data = read_all(std::slice::from_ref(&source.to_string()))?;
+    let knows_parts = source.starts_with("generate:") || Path::new(source).join(Manifest::FILE).exists();
+    let is_wanted = |grouped: &Grouped| !knows_parts || grouped.split == Some(part);
+    Ok(data.into_iter().filter(is_wanted).map(|grouped| grouped.example).collect())
+}
+
 /// An instance with the number that those it shares data with have, too, and the part a manifest puts it in.
 struct Grouped {
     example: Example,
@@ -191,7 +203,8 @@ fn read_file(path: &Path, known: Option<(usize, Split)>) -> Result<Grouped, Erro
 }
 
 /// At most so many of them, spread over all.
-pub(crate) fn limited(examples: Vec<Example>, limit: Option<usize>) -> Vec<Example> {
+#[must_use]
+pub fn limited(examples: Vec<Example>, limit: Option<usize>) -> Vec<Example> {
     let count = examples.len();
     match limit {
         Some(limit) if limit < count => {

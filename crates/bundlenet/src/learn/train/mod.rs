@@ -10,6 +10,6 @@ mod trainer;
 pub use config::{
     DataSettings, EvolutionSettings, Evolving, GradientSettings, Loss, TrainSettings, ValidationSettings,
 };
-pub use data::{Example, MakeOracle};
+pub use data::{Example, MakeOracle, limited, read_examples};
 pub use folder::{Event, Finished, train};
 pub use trainer::{Measurement, Report, Stage, Trainer};

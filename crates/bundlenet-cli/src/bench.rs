@@ -1,0 +1,326 @@
+//! `bundlenet bench`: methods on instances, as tables, raw runs and a report.
+
+use std::collections::{BTreeMap, HashSet};
+use std::fs::OpenOptions;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
+
+use bundlenet::experiment::{Choice, Contender, Key, Mean, Measurement, Row, key, markdown, measure, rows};
+use bundlenet::learn::train::{Example, limited, read_examples};
+use bundlenet::problems::Split;
+use bundlenet::{Error, MethodName, Model, ProximitySettings, Settings, Strategy, Tolerances};
+use clap::Args;
+use rayon::prelude::*;
+
+use crate::failure::Failure;
+use crate::paper;
+use crate::report;
+use crate::solve::{interrupt_flag, progress, use_threads};
+use crate::{input, output};
+
+/// Compare methods on instances: tables, raw runs, and a report as one page
+#[derive(Args)]
+pub(crate) struct Bench {
+    /// Data sets: folders, or generate:FAMILY:COUNT:SEED (its test part)
+    #[arg(value_name = "DIR", required = true)]
+    data: Vec<String>,
+    /// Data to choose the grid by, one for each data set [default: the validation part of generated ones]
+    #[arg(long, value_name = "DIR")]
+    validation: Vec<String>,
+    #[command(flatten)]
+    options: Options,
+}
+
+/// What every experiment has.
+#[derive(Args, Clone)]
+pub(crate) struct Options {
+    /// Folder for runs.jsonl, tables.md, table.csv, report.html; runs that are there are not made again
+    #[arg(long, value_name = "OUT_DIR")]
+    pub(crate) out: PathBuf,
+    /// Methods: auto, constant, soft, hard, balancing, descent, adam
+    #[arg(long, value_name = "NAME,...", value_delimiter = ',', default_value = "auto,constant,soft,hard,balancing,descent,adam")]
+    pub(crate) methods: Vec<String>,
+    /// Models of networks; may be repeated
+    #[arg(long, value_name = "FILE")]
+    pub(crate) model: Vec<PathBuf>,
+    /// Initial step lengths of the methods that need one
+    #[arg(long, value_name = "X,...", value_delimiter = ',', default_value = "0.1,1,10,100,1000,10000")]
+    pub(crate) grid: Vec<f64>,
+    /// Columns: steps after which gaps are measured
+    #[arg(long, value_name = "N,...", value_delimiter = ',', default_value = "10,25,50,100")]
+    pub(crate) steps: Vec<usize>,
+    /// Most instances of each data set, spread over all
+    #[arg(long, value_name = "N")]
+    pub(crate) limit: Option<usize>,
+    /// Instances solved at the same time; more than one makes the times of each longer
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..))]
+    pub(crate) threads: u16,
+}
+
+/// A data set to measure on, and one to choose by.
+pub(crate) struct DataSet {
+    pub(crate) name: String,
+    pub(crate) test: Vec<Example>,
+    pub(crate) validation: Vec<Example>,
+}
+
+impl DataSet {
+    /// Reads what sources name.
+    pub(crate) fn read(
+        name: &str,
+        test: &str,
+        validation: Option<&str>,
+        limit: Option<usize>,
+    ) -> Result<Self, Failure> {
+        let own = test.starts_with("generate:").then_some(test);
+        let validation = match validation.or(own) {
+            Some(source) => limited(read_examples(source, Split::Validation)?, limit),
+            None => vec![],
+        };
+        let test = limited(read_examples(test, Split::Test)?, limit);
+        if test.is_empty() {
+            return Err(Failure::Input(anyhow::anyhow!("{name}: expected at least one instance, found none")));
+        }
+        Ok(Self { name: name.to_string(), test, validation })
+    }
+}
+
+impl Bench {
+    pub(crate) fn run(self) -> Result<(), Failure> {
+        if self.validation.len() > self.data.len() {
+            return Err(Failure::Input(anyhow::anyhow!(
+                "--validation: expected at most one for each of {} data sets, found {}",
+                self.data.len(),
+                self.validation.len()
+            )));
+        }
+        let mut sets = vec![];
+        for (index, source) in self.data.iter().enumerate() {
+            let validation = self.validation.get(index).map(String::as_str);
+            sets.push(DataSet::read(&input::source_name(source), source, validation, self.options.limit)?);
+        }
+        let contenders = self.options.contenders()?;
+        experiment(&self.options, sets, &|_| contenders.clone())
+    }
+}
+
+impl Options {
+    /// The methods, each with its grid, and the networks.
+    pub(crate) fn contenders(&self) -> Result<Vec<Contender>, Failure> {
+        let mut contenders = vec![];
+        for file in &self.model {
+            contenders.push(network(&Model::load(file)?, &model_name(file)));
+        }
+        for name in &self.methods {
+            let (method, strategy) = match name.as_str() {
+                "auto" => (MethodName::Bundle, Strategy::Auto),
+                "constant" => (MethodName::Bundle, Strategy::Constant),
+                "soft" => (MethodName::Bundle, Strategy::Soft),
+                "hard" => (MethodName::Bundle, Strategy::Hard),
+                "balancing" => (MethodName::Bundle, Strategy::Balancing),
+                "descent" => (MethodName::Descent, Strategy::Auto),
+                "adam" => (MethodName::Adam, Strategy::Auto),
+                other => {
+                    return Err(Failure::Input(anyhow::anyhow!(
+                        "--methods: expected auto, constant, soft, hard, balancing, descent or adam, found {other:?}"
+                    )));
+                }
+            };
+            let etas = if name == "auto" { vec![None] } else { self.grid.iter().copied().map(Some).collect() };
+            for eta0 in etas {
+                let proximity = ProximitySettings { strategy, eta0, ..ProximitySettings::default() };
+                let settings =
+                    Settings { method, proximity, tolerances: Tolerances { gap: 1e-9 }, ..Settings::default() };
+                settings.clone().check().map_err(|error| Failure::Input(error.into()))?;
+                contenders.push(Contender { method: name.clone(), eta0, settings });
+            }
+        }
+        Ok(contenders)
+    }
+}
+
+/// A network as a contender.
+pub(crate) fn network(model: &Model, name: &str) -> Contender {
+    let model = Some(Arc::new(model.clone()));
+    let settings =
+        Settings { method: MethodName::Network, model, tolerances: Tolerances { gap: 1e-9 }, ..Settings::default() };
+    Contender { method: format!("network {name}"), eta0: None, settings }
+}
+
+pub(crate) fn model_name(file: &Path) -> String {
+    file.file_stem().map_or_else(String::new, |stem| stem.to_string_lossy().into_owned())
+}
+
+/// Makes all runs that are not there yet, then everything that comes of them.
+pub(crate) fn experiment(
+    options: &Options,
+    mut sets: Vec<DataSet>,
+    contenders: &dyn Fn(&str) -> Vec<Contender>,
+) -> Result<(), Failure> {
+    let columns = &options.steps;
+    let is_usable = !columns.is_empty() && columns[0] > 0 && columns.is_sorted_by(|a, b| a < b);
+    let Some(&steps) = columns.last().filter(|_| is_usable) else {
+        let found = format!("{columns:?}");
+        return Err(Failure::Input(anyhow::anyhow!("--steps: expected positive increasing numbers, found {found}")));
+    };
+    use_threads(Some(options.threads))?;
+    std::fs::create_dir_all(&options.out).map_err(|source| Error::Write { path: options.out.clone(), source })?;
+    let interrupt = interrupt_flag();
+    find_optima(&options.out, &mut sets, interrupt)?;
+    let path = options.out.join("runs.jsonl");
+    let mut all = read_runs(&path)?;
+    let present: HashSet<Key> = all.iter().map(Measurement::key).collect();
+    let mut jobs = vec![];
+    let by_set: Vec<(DataSet, Vec<Contender>)> = sets
+        .into_iter()
+        .map(|set| {
+            let contenders = contenders(&set.name);
+            (set, contenders)
+        })
+        .collect();
+    for (set, contenders) in &by_set {
+        for contender in contenders {
+            let has_grid = contenders.iter().filter(|other| other.method == contender.method).count() > 1;
+            // Only a grid is chosen, so only a grid needs validation data.
+            let validation = if has_grid { &set.validation[..] } else { &[] };
+            for (example, is_validation) in
+                set.test.iter().map(|e| (e, false)).chain(validation.iter().map(|e| (e, true)))
+            {
+                let key = key(&set.name, is_validation, &example.name, &contender.method, contender.eta0);
+                if !present.contains(&key) {
+                    jobs.push((&set.name, contender, example, is_validation));
+                }
+            }
+        }
+    }
+    let bar = progress(jobs.len());
+    let file = OpenOptions::new().create(true).append(true).open(&path);
+    let file = Mutex::new(file.map_err(|source| Error::Write { path: path.clone(), source })?);
+    let made: Result<Vec<Option<Measurement>>, Failure> = jobs
+        .par_iter()
+        .map(|(name, contender, example, is_validation)| {
+            if interrupt.load(Ordering::Relaxed) {
+                return Ok(None);
+            }
+            let run = measure(contender, name, *is_validation, example, steps)?;
+            let line = serde_json::to_string(&run).map_err(std::io::Error::from)? + "\n";
+            if let Ok(mut file) = file.lock() {
+                file.write_all(line.as_bytes())?;
+            }
+            bar.inc(1);
+            Ok(Some(run))
+        })
+        .collect();
+    bar.finish_and_clear();
+    let made = made?;
+    if interrupt.load(Ordering::Relaxed) {
+        return Err(Failure::Run(anyhow::anyhow!("interrupted; the same command goes on")));
+    }
+    all.extend(made.into_iter().flatten());
+    // Only what was asked for now: the folder may hold more.
+    let mut wanted: HashSet<Key> = HashSet::new();
+    for (set, contenders) in &by_set {
+        for contender in contenders {
+            let names = set.test.iter().map(|e| (e, false)).chain(set.validation.iter().map(|e| (e, true)));
+            wanted.extend(names.map(|(example, is_validation)| {
+                key(&set.name, is_validation, &example.name, &contender.method, contender.eta0)
+            }));
+        }
+    }
+    all.retain(|run| wanted.contains(&run.key()));
+    let names: Vec<&str> = by_set.iter().map(|(set, _)| set.name.as_str()).collect();
+    write_results(options, &all, &names)
+}
+
+/// The optimum of every instance, from `optima.json` where it is there.
+fn find_optima(folder: &Path, sets: &mut [DataSet], interrupt: &AtomicBool) -> Result<(), Failure> {
+    let path = folder.join("optima.json");
+    let mut known: BTreeMap<String, f64> = match std::fs::read_to_string(&path) {
+        Ok(text) => serde_json::from_str(&text)
+            .map_err(|error| Failure::Input(anyhow::anyhow!("{}: expected optima, found {error}", path.display())))?,
+        Err(_) => BTreeMap::new(),
+    };
+    let count: usize = sets.iter().map(|set| set.test.len() + set.validation.len()).sum();
+    let bar = progress(count);
+    bar.set_prefix("optima");
+    for set in sets {
+        let DataSet { name, test, validation } = set;
+        let found: Result<Vec<(String, f64)>, Failure> = test
+            .par_iter_mut()
+            .chain(validation)
+            .map(|example| {
+                let key = format!("{name}/{}", example.name);
+                if interrupt.load(Ordering::Relaxed) {
+                    return Err(Failure::Run(anyhow::anyhow!("interrupted; the same command goes on")));
+                }
+                example.optimum = known.get(&key).copied();
+                *example = example.clone().with_optimum()?;
+                bar.inc(1);
+                Ok((key, example.optimum.unwrap_or(f64::NAN)))
+            })
+            .collect();
+        known.extend(found?);
+        let text = serde_json::to_string_pretty(&known).map_err(std::io::Error::from)?;
+        std::fs::write(&path, text).map_err(|source| Error::Write { path: path.clone(), source })?;
+    }
+    bar.finish_and_clear();
+    Ok(())
+}
+
+/// Runs of an earlier call; a line that a kill has cut off is dropped.
+fn read_runs(path: &Path) -> Result<Vec<Measurement>, Failure> {
+    let Ok(text) = std::fs::read_to_string(path) else { return Ok(vec![]) };
+    let mut runs = vec![];
+    let lines: Vec<&str> = text.lines().collect();
+    for (index, line) in lines.iter().enumerate() {
+        match serde_json::from_str(line) {
+            Ok(run) => runs.push(run),
+            Err(_) if index + 1 == lines.len() => {
+                let kept = text.len() - line.len() - usize::from(text.ends_with('\n'));
+                std::fs::write(path, &text[..kept])
+                    .map_err(|source| Error::Write { path: path.to_path_buf(), source })?;
+            }
+            Err(error) => {
+                let (file, line) = (path.display(), index + 1);
+                return Err(Failure::Input(anyhow::anyhow!("{file}: line {line}: expected a run, found {error}")));
+            }
+        }
+    }
+    Ok(runs)
+}
+
+fn write_results(options: &Options, all: &[Measurement], names: &[&str]) -> Result<(), Failure> {
+    let columns = &options.steps;
+    let command: Vec<String> = std::env::args().skip(1).collect();
+    let command = format!("bundlenet {}", command.join(" "));
+    let mut text = format!("Mean gap in percent ± standard error after so many steps, the paper's figure in brackets, and the difference to the first row in standard errors, paired by instance. Made by\n\n```sh\n{command}\n```\n");
+    let mut csv = String::from("data_set,method,steps,mean_gap_percent,standard_error,seconds,paper_gap_percent\n");
+    for name in names {
+        let figures = |method: &str, steps: usize| paper::gap(name, method, steps);
+        let by_validation = rows(all, name, columns, Choice::Validation);
+        text += &format!("\n## {name}\n\n{}", markdown(&by_validation, columns, &figures));
+        let by_test: Vec<Row<'_>> =
+            rows(all, name, columns, Choice::Test).into_iter().filter(|row| row.name.ends_with("by test")).collect();
+        if !by_test.is_empty() {
+            text += &format!("\nThe grid chosen on the test data themselves, as in the paper:\n\n{}", markdown(&by_test, columns, &figures));
+        }
+        for row in by_validation.iter().chain(&by_test) {
+            for (column, &steps) in columns.iter().enumerate() {
+                let Mean { mean, error } = Mean::of(&row.gaps(column, steps));
+                let seconds: Vec<f64> = row.columns[column].iter().map(|run| run.seconds_after(steps)).collect();
+                let theirs = paper::gap(name, &row.name, steps).map_or_else(String::new, |gap| gap.to_string());
+                csv += &format!("{name},\"{}\",{steps},{mean},{error},{},{theirs}\n", row.name, Mean::of(&seconds).mean);
+            }
+        }
+    }
+    let page = report::page(&command, all, names, columns)?;
+    for (file, content) in [("tables.md", &text), ("table.csv", &csv), ("report.html", &page)] {
+        let path = options.out.join(file);
+        std::fs::write(&path, content).map_err(|source| Error::Write { path, source })?;
+    }
+    output::line(text.trim_end())?;
+    output::note(&format!("report: {}", options.out.join("report.html").display()));
+    Ok(())
+}
