@@ -17,7 +17,7 @@ use rayon::prelude::*;
 use crate::failure::Failure;
 use crate::paper;
 use crate::report;
-use crate::solve::{interrupt_flag, progress, use_threads};
+use crate::solve::{interrupt_flag, progress};
 use crate::{input, output};
 
 /// Compare methods on instances: tables, raw runs, and a report as one page
@@ -40,7 +40,12 @@ pub(crate) struct Options {
     #[arg(long, value_name = "OUT_DIR")]
     pub(crate) out: PathBuf,
     /// Methods: auto, constant, soft, hard, balancing, descent, adam
-    #[arg(long, value_name = "NAME,...", value_delimiter = ',', default_value = "auto,constant,soft,hard,balancing,descent,adam")]
+    #[arg(
+        long,
+        value_name = "NAME,...",
+        value_delimiter = ',',
+        default_value = "auto,constant,soft,hard,balancing,descent,adam"
+    )]
     pub(crate) methods: Vec<String>,
     /// Models of networks; may be repeated
     #[arg(long, value_name = "FILE")]
@@ -156,8 +161,17 @@ pub(crate) fn model_name(file: &Path) -> String {
 /// Makes all runs that are not there yet, then everything that comes of them.
 pub(crate) fn experiment(
     options: &Options,
+    sets: Vec<DataSet>,
+    contenders: &(dyn Fn(&str) -> Vec<Contender> + Sync),
+) -> Result<(), Failure> {
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(options.threads.into()).build();
+    pool.map_err(|error| Failure::Run(error.into()))?.install(|| run_all(options, sets, contenders))
+}
+
+fn run_all(
+    options: &Options,
     mut sets: Vec<DataSet>,
-    contenders: &dyn Fn(&str) -> Vec<Contender>,
+    contenders: &(dyn Fn(&str) -> Vec<Contender> + Sync),
 ) -> Result<(), Failure> {
     let columns = &options.steps;
     let is_usable = !columns.is_empty() && columns[0] > 0 && columns.is_sorted_by(|a, b| a < b);
@@ -165,7 +179,6 @@ pub(crate) fn experiment(
         let found = format!("{columns:?}");
         return Err(Failure::Input(anyhow::anyhow!("--steps: expected positive increasing numbers, found {found}")));
     };
-    use_threads(Some(options.threads))?;
     std::fs::create_dir_all(&options.out).map_err(|source| Error::Write { path: options.out.clone(), source })?;
     let interrupt = interrupt_flag();
     find_optima(&options.out, &mut sets, interrupt)?;
@@ -270,7 +283,7 @@ fn find_optima(folder: &Path, sets: &mut [DataSet], interrupt: &AtomicBool) -> R
 }
 
 /// Runs of an earlier call; a line that a kill has cut off is dropped.
-fn read_runs(path: &Path) -> Result<Vec<Measurement>, Failure> {
+pub(crate) fn read_runs(path: &Path) -> Result<Vec<Measurement>, Failure> {
     let Ok(text) = std::fs::read_to_string(path) else { return Ok(vec![]) };
     let mut runs = vec![];
     let lines: Vec<&str> = text.lines().collect();
@@ -295,7 +308,9 @@ fn write_results(options: &Options, all: &[Measurement], names: &[&str]) -> Resu
     let columns = &options.steps;
     let command: Vec<String> = std::env::args().skip(1).collect();
     let command = format!("bundlenet {}", command.join(" "));
-    let mut text = format!("Mean gap in percent ± standard error after so many steps, the paper's figure in brackets, and the difference to the first row in standard errors, paired by instance. Made by\n\n```sh\n{command}\n```\n");
+    let mut text = format!(
+        "Mean gap in percent ± standard error after so many steps, the paper's figure in brackets, and the difference to the first row in standard errors, paired by instance. Made by\n\n```sh\n{command}\n```\n"
+    );
     let mut csv = String::from("data_set,method,steps,mean_gap_percent,standard_error,seconds,paper_gap_percent\n");
     for name in names {
         let figures = |method: &str, steps: usize| paper::gap(name, method, steps);
@@ -304,14 +319,18 @@ fn write_results(options: &Options, all: &[Measurement], names: &[&str]) -> Resu
         let by_test: Vec<Row<'_>> =
             rows(all, name, columns, Choice::Test).into_iter().filter(|row| row.name.ends_with("by test")).collect();
         if !by_test.is_empty() {
-            text += &format!("\nThe grid chosen on the test data themselves, as in the paper:\n\n{}", markdown(&by_test, columns, &figures));
+            text += &format!(
+                "\nThe grid chosen on the test data themselves, as in the paper:\n\n{}",
+                markdown(&by_test, columns, &figures)
+            );
         }
         for row in by_validation.iter().chain(&by_test) {
             for (column, &steps) in columns.iter().enumerate() {
                 let Mean { mean, error } = Mean::of(&row.gaps(column, steps));
                 let seconds: Vec<f64> = row.columns[column].iter().map(|run| run.seconds_after(steps)).collect();
                 let theirs = paper::gap(name, &row.name, steps).map_or_else(String::new, |gap| gap.to_string());
-                csv += &format!("{name},\"{}\",{steps},{mean},{error},{},{theirs}\n", row.name, Mean::of(&seconds).mean);
+                csv +=
+                    &format!("{name},\"{}\",{steps},{mean},{error},{},{theirs}\n", row.name, Mean::of(&seconds).mean);
             }
         }
     }

@@ -7,6 +7,7 @@
 
 mod bench;
 mod convert;
+mod demo;
 mod evaluate;
 mod failure;
 mod generate;
@@ -17,6 +18,7 @@ mod output;
 mod paper;
 mod reference;
 mod report;
+mod reproduce;
 mod solve;
 mod train;
 
@@ -39,7 +41,9 @@ enum Command {
     Train(train::Train),
     Models(models::Models),
     Model(models::ShowModel),
+    Demo(demo::Demo),
     Bench(bench::Bench),
+    Reproduce(reproduce::Reproduce),
     Reference(reference::Reference),
     Inspect(inspect::Inspect),
     Evaluate(evaluate::Evaluate),
@@ -53,6 +57,8 @@ fn main() -> ExitCode {
         Command::Train(command) => command.run(),
         Command::Models(command) => command.run(),
         Command::Model(command) => command.run(),
+        Command::Demo(command) => command.run(),
+        Command::Reproduce(command) => command.run(),
         Command::Bench(command) => command.run(),
         Command::Reference(command) => command.run(),
         Command::Inspect(command) => command.run(),

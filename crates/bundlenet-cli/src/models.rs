@@ -1,7 +1,9 @@
 //! `bundlenet models` and `bundlenet model`: what trained networks there are, and what is known of one.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
+use bundlenet::learn::Precision;
 use bundlenet::{Error, Model};
 use clap::Args;
 use serde::Serialize;
@@ -20,12 +22,15 @@ pub(crate) struct Models {
     json: bool,
 }
 
-/// Show the card of a model: configuration, data, validation gaps
+/// Show the card of a model: configuration, data, validation gaps; without a file, of the general one that is built in
 #[derive(Args)]
 pub(crate) struct ShowModel {
     /// A checkpoint
     #[arg(value_name = "FILE")]
-    file: PathBuf,
+    file: Option<PathBuf>,
+    /// Write it with 16 bits for each weight instead of 32
+    #[arg(long, value_name = "OUT")]
+    half: Option<PathBuf>,
     /// Print one JSON object
     #[arg(long)]
     json: bool,
@@ -40,7 +45,7 @@ struct Report<'a> {
 }
 
 impl<'a> Report<'a> {
-    fn new(file: &std::path::Path, model: &'a Model) -> Self {
+    fn new(file: &Path, model: &'a Model) -> Self {
         let file = file.display().to_string();
         Self { file, weights: model.weight_count(), architecture: model.architecture(), card: model.card() }
     }
@@ -86,8 +91,14 @@ impl Models {
 
 impl ShowModel {
     pub(crate) fn run(self) -> Result<(), Failure> {
-        let model = Model::load(&self.file)?;
-        let report = Report::new(&self.file, &model);
+        let (file, model) = match &self.file {
+            Some(file) => (file.as_path(), Arc::new(Model::load(file)?)),
+            None => (Path::new("built in"), Model::general()),
+        };
+        if let Some(out) = &self.half {
+            model.save(out, Precision::Half)?;
+        }
+        let report = Report::new(file, &model);
         if self.json {
             return output::json(&report);
         }

@@ -83,14 +83,16 @@ fn method(row: &Row<'_>, data_set: &str, columns: &[usize]) -> Method {
             })
             .collect()
     };
-    let quantile = |gaps: &[f64], share: f64| gaps[((gaps.len() - 1) as f64 * share).round() as usize];
+    let quantile = |gaps: &[f64], share: f64| {
+        let rank = (gaps.len().saturating_sub(1) as f64 * share).round() as usize;
+        gaps.get(rank).copied().unwrap_or(0.0)
+    };
     let mean_of = |of: &dyn Fn(&Measurement) -> f64| runs.iter().map(|run| of(run)).sum::<f64>() / count;
     let (oracle, master) = (mean_of(&|run| run.oracle_seconds), mean_of(&|run| run.master_seconds));
     let network = mean_of(&|run| run.network_seconds);
     let whole = mean_of(&|run| run.seconds_after(last));
     let paper: Option<Vec<f64>> = columns.iter().map(|&steps| paper::gap(data_set, &row.name, steps)).collect();
-    let by_column: Vec<Vec<f64>> =
-        columns.iter().enumerate().map(|(column, &steps)| row.gaps(column, steps)).collect();
+    let by_column: Vec<Vec<f64>> = columns.iter().enumerate().map(|(column, &steps)| row.gaps(column, steps)).collect();
     Method {
         name: row.name.clone(),
         mean: curve(&|gaps| gaps.iter().sum::<f64>() / count),
@@ -107,7 +109,8 @@ fn method(row: &Row<'_>, data_set: &str, columns: &[usize]) -> Method {
 fn machine() -> String {
     let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
     let text = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
-    let model = text.lines().find_map(|line| line.strip_prefix("model name")?.split_once(':').map(|(_, name)| name.trim()));
+    let model =
+        text.lines().find_map(|line| line.strip_prefix("model name")?.split_once(':').map(|(_, name)| name.trim()));
     let system = format!("{}, {}", std::env::consts::OS, std::env::consts::ARCH);
     format!("{}, {cores} cores, {system}", model.unwrap_or("unknown processor"))
 }

@@ -31,8 +31,8 @@ pub(crate) struct Solve {
     problem: Option<usize>,
     #[arg(long, value_enum, default_value = "bundle")]
     method: Method,
-    /// Checkpoint of the network
-    #[arg(long, value_name = "FILE", required_if_eq("method", "network"))]
+    /// Checkpoint of the network [default: the general model, which is built in]
+    #[arg(long, value_name = "FILE")]
     model: Option<PathBuf>,
     /// How the bundle method chooses its step length
     #[arg(long, value_enum, default_value = "auto")]
@@ -78,7 +78,7 @@ enum Method {
     Descent,
     /// Adam
     Adam,
-    /// Bundle method with a trained network in the place of the master problem; needs --model
+    /// Bundle method with a trained network in the place of the master problem
     Network,
 }
 

@@ -167,8 +167,6 @@ fn mistakes_get_clear_errors() {
     std::fs::write(&broken, "no model").unwrap();
     let (code, message) = failure(&["model", text(&broken)]);
     assert!(code == 2 && message.contains("expected a checkpoint in the safetensors format"), "{message}");
-    let (code, message) = failure(&["solve", "--method=network", "x.json"]);
-    assert!(code == 2 && message.contains("--model"), "{message}");
     let (code, message) = failure(&["solve", "--method=network", "--model", text(&broken), "x.json"]);
     assert!(code == 2 && message.contains("broken.safetensors"), "{message}");
     let (code, message) = failure(&["models", text(&folder.path().join("none"))]);

@@ -198,25 +198,21 @@ pub fn rows<'a>(all: &'a [Measurement], data_set: &str, columns: &[usize], choic
                 (true, Choice::Validation) => format!("{method}, grid by validation"),
                 (true, Choice::Test) => format!("{method}, grid by test"),
             };
-            let columns = chosen
-                .into_iter()
-                .map(|eta0| by_variant[&(method, eta0.clone(), false)].clone())
-                .collect();
+            let columns = chosen.into_iter().map(|eta0| by_variant[&(method, eta0.clone(), false)].clone()).collect();
             Some(Row { name, columns })
         })
         .collect()
 }
 
-/// Numbers with as many digits as mean something.
+/// A number with three significant digits, or `count` of them; 0 below one in a million.
 #[must_use]
-pub fn digits(number: f64) -> String {
-    match number.abs() {
-        size if size >= 10.0 => format!("{number:.1}"),
-        size if size >= 1.0 => format!("{number:.2}"),
-        size if size >= 0.1 => format!("{number:.3}"),
-        size if size >= 0.00005 => format!("{number:.5}"),
-        _ => "0".to_string(),
+pub fn digits(number: f64, count: i32) -> String {
+    if number.abs() < 1e-6 {
+        return "0".to_string();
     }
+    let before = number.abs().log10().floor() as i32 + 1;
+    let after = usize::try_from(count - before).unwrap_or(0);
+    format!("{number:.after$}")
 }
 
 /// A table in the paper's layout, as Markdown: mean gap with its standard error, the paper's figure in brackets where there is
@@ -234,7 +230,7 @@ pub fn markdown(rows: &[Row<'_>], columns: &[usize], paper: &dyn Fn(&str, usize)
         for (column, &steps) in columns.iter().enumerate() {
             let gaps = row.gaps(column, steps);
             let Mean { mean, error } = Mean::of(&gaps);
-            text += &format!(" {} ±{}", digits(mean), digits(error));
+            text += &format!(" {} ±{}", digits(mean, 3), digits(error, 2));
             if let Some(theirs) = paper(&row.name, steps) {
                 text += &format!(" ({theirs})");
             }
@@ -250,7 +246,7 @@ pub fn markdown(rows: &[Row<'_>], columns: &[usize], paper: &dyn Fn(&str, usize)
         }
         let last = columns.len() - 1;
         let seconds: Vec<f64> = row.columns[last].iter().map(|run| run.seconds_after(columns[last])).collect();
-        text += &format!(" {} |\n", digits(1e3 * Mean::of(&seconds).mean));
+        text += &format!(" {} |\n", digits(1e3 * Mean::of(&seconds).mean, 3));
     }
     text
 }

@@ -29,7 +29,7 @@ pub struct Settings {
     pub proximity: ProximitySettings,
     /// Which cuts are forgotten.
     pub pruning: PruningSettings,
-    /// The network of the method of that name.
+    /// The network of the method of that name; without it, the general one.
     #[serde(skip)]
     pub model: Option<Arc<Model>>,
 }
@@ -141,9 +141,9 @@ impl std::ops::Deref for ValidSettings {
 }
 
 impl ValidSettings {
-    /// The model of a run of a network; there is one, or the settings would not be valid.
+    /// The model of a run of a network.
     pub(crate) fn model(&self) -> Arc<Model> {
-        self.model.clone().unwrap_or_default()
+        self.model.clone().unwrap_or_else(Model::general)
     }
 }
 
@@ -176,9 +176,6 @@ impl Settings {
             }
             Self { proximity: ProximitySettings { null_steps: 0, .. }, .. } => {
                 wrong("proximity.null_steps", "at least 1", "0".to_string())
-            }
-            Self { method: MethodName::Network, model: None, .. } => {
-                wrong("model", "a model for the method network", "none".to_string())
             }
             Self { pruning: PruningSettings { lifetime: 0, .. }, .. } => {
                 wrong("pruning.lifetime", "at least 1", "0".to_string())

@@ -163,7 +163,16 @@ fn a_network_out_of_its_mind_ends_with_the_best_point() {
 }
 
 #[test]
-fn a_network_needs_a_model() {
-    let error = Settings { method: MethodName::Network, ..Settings::default() }.check().unwrap_err();
-    assert_eq!(error.to_string(), "setting model: expected a model for the method network, found none");
+fn without_a_model_the_general_one_runs() {
+    for family in Family::ALL {
+        let problem = problem(family, 0);
+        let limits = Limits { steps: Some(100), ..Limits::default() };
+        let run = |method| {
+            let settings = Settings { method, limits: limits.clone(), ..Settings::default() }.check().unwrap();
+            solve(&mut *problem.dual(), None, &settings, &mut Silent, None).unwrap().value
+        };
+        let (network, exact) = (run(MethodName::Network), run(MethodName::Bundle));
+        // It is no worse than a few percent of what the exact method has by then.
+        assert!((network - exact).abs() <= 0.05 * exact.abs(), "{family}: {network} {exact}");
+    }
 }

@@ -45,8 +45,8 @@ impl Default for Architecture {
         Self {
             features: Schema::default(),
             transform: Transform::default(),
-            hidden: 32,
-            decoder: 128,
+            hidden: 8,
+            decoder: 16,
             activation: Activation::default(),
             attention: Attention::default(),
             sampling: Sampling::default(),

@@ -336,9 +336,9 @@ mod tests {
         };
         let version = edited("\\\"version\\\":1", "\\\"version\\\":7");
         assert_eq!(version, "m.safetensors: expected checkpoint version 1, found version 7");
-        let shape = edited("\\\"hidden\\\":32", "\\\"hidden\\\":33");
+        let shape = edited("\\\"hidden\\\":8", "\\\"hidden\\\":9");
         assert!(
-            shape.contains("expected tensor lstm.weight_ih_l0 of shape [396, 16], found shape [384, 16]"),
+            shape.contains("expected tensor lstm.weight_ih_l0 of shape [108, 16], found shape [96, 16]"),
             "{shape}"
         );
         let name = edited("key.0.bias", "kex.0.bias");

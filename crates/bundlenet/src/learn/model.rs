@@ -1,6 +1,7 @@
 //! A trained network with its card.
 
-use std::sync::Arc;
+use std::path::Path;
+use std::sync::{Arc, OnceLock};
 
 use serde::{Deserialize, Serialize};
 
@@ -68,6 +69,17 @@ impl Model {
     }
 }
 
+impl Model {
+    /// The general model, which comes with the library: trained on instances of many kinds and sizes.
+    #[must_use]
+    pub fn general() -> Arc<Self> {
+        static GENERAL: OnceLock<Arc<Model>> = OnceLock::new();
+        let bytes = include_bytes!("../../../../models/general.safetensors");
+        let load = || Self::from_bytes(Path::new("general"), bytes).unwrap_or_else(|_| Self::default());
+        Arc::clone(GENERAL.get_or_init(|| Arc::new(load())))
+    }
+}
+
 impl Default for Model {
     fn default() -> Self {
         Self::untrained(&Architecture::default(), 0)
@@ -82,5 +94,15 @@ impl PartialEq for Model {
             && a.weights == b.weights
             && a.mean == b.mean
             && a.deviation == b.deviation
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_general_model_is_there() {
+        assert_eq!(Model::general().card().name, "general");
     }
 }

@@ -34,7 +34,7 @@ pub struct TrainSettings {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct DataSettings {
-    /// Folders and files of instances, or `generate:FAMILY:COUNT:SEED`.
+    /// Folders and files of instances, `generate:FAMILY:COUNT:SEED` (a family, or `max-affine` for random functions), `academic`.
     pub train: Vec<String>,
     /// The same for validation. Without it, a part of the training data is set aside: what a manifest calls so, else groups
     /// by the number at the end of the name (3 modulo 5 as in the published data, else every eighth).
@@ -87,14 +87,14 @@ pub struct GradientSettings {
 impl Default for GradientSettings {
     fn default() -> Self {
         Self {
-            updates: 400,
+            updates: 0,
             batch: 16,
             horizon: 10,
             horizon_min: None,
             window: 10,
             loss: Loss::default(),
             discount: 0.999,
-            rate: 1e-3,
+            rate: 3e-4,
             warm_up: 20,
             decay: 0.9,
             clip: 5.0,
@@ -107,18 +107,28 @@ impl Default for GradientSettings {
 #[serde(rename_all = "lowercase")]
 pub enum Evolving {
     /// All of them.
-    #[default]
     All,
     /// Those of the decoders, and of the shortcut.
     Decoders,
     /// Those of the last layer of each decoder, and of the shortcut.
     Outputs,
-    /// Those of the shortcut.
+    /// Those of the shortcut: few, and so learned fastest.
+    #[default]
     Shortcut,
 }
 
-/// Second stage: antithetic evolution strategies on the true objective, the sum over the columns of the logarithm of the mean
-/// gap.
+/// What evolution lowers and validation chooses by.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Objective {
+    /// Mean over the columns of the logarithm of the mean gap: for instances of one kind.
+    #[default]
+    Mean,
+    /// Mean over the columns and over the instances of the logarithm of the gap, of at least 1e-3 %: for instances of many kinds.
+    Each,
+}
+
+/// Second stage: antithetic evolution strategies on the true objective.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct EvolutionSettings {
@@ -136,18 +146,21 @@ pub struct EvolutionSettings {
     pub final_rate: f64,
     /// Which weights evolve.
     pub weights: Evolving,
+    /// What it lowers.
+    pub objective: Objective,
 }
 
 impl Default for EvolutionSettings {
     fn default() -> Self {
         Self {
             generations: 300,
-            pairs: 16,
-            batch: 32,
-            deviation: 0.05,
-            rate: 0.02,
+            pairs: 64,
+            batch: 8,
+            deviation: 0.03,
+            rate: 0.03,
             final_rate: 0.1,
             weights: Evolving::default(),
+            objective: Objective::default(),
         }
     }
 }

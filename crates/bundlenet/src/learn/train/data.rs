@@ -5,11 +5,12 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use crate::academic::Academic;
 use crate::driver::solve;
 use crate::error::{Error, EvaluationError};
 use crate::observe::Silent;
-use crate::oracle::Oracle;
-use crate::problems::{Family, Generator, Manifest, Problem, ReadOptions, Split};
+use crate::oracle::{FnOracle, Oracle};
+use crate::problems::{Family, Generator, Manifest, Problem, ReadOptions, Split, Stream};
 use crate::settings::{InvalidSetting, Limits, Settings, Tolerances};
 
 /// Something that makes the oracle of an instance, each time anew: runs happen at the same time on several threads.
@@ -63,7 +64,7 @@ impl Example {
     }
 }
 
-/// The instances that a source names: a folder, a file, or `generate:FAMILY:COUNT:SEED`. Of a source that knows its parts (one that
+/// The instances that a source names: a folder, a file, `academic`, or `generate:FAMILY:COUNT:SEED` (a family or `max-affine`). Of a source that knows its parts (one that
 /// was generated) only those of the given one.
 ///
 /// # Errors
@@ -146,22 +147,46 @@ fn read_all(sources: &[String]) -> Result<Vec<Grouped>, Error> {
     for source in sources {
         let read = match source.strip_prefix("generate:") {
             Some(recipe) => generate(source, recipe)?,
+            None if source == ACADEMIC => academic(),
             None => read_files(Path::new(source))?,
         };
-        for grouped in read {
+        for mut grouped in read {
+            // Instances of different folders may go by the same name.
+            if sources.len() > 1 {
+                grouped.example.name = format!("{source}/{}", grouped.example.name);
+            }
             found.insert(grouped.example.name.clone(), grouped);
         }
     }
     Ok(found.into_values().collect())
 }
 
+/// What the academic functions are called as a source.
+const ACADEMIC: &str = "academic";
+
+/// The academic functions; with so few, all are to learn from.
+fn academic() -> Vec<Grouped> {
+    let example = |function: Academic| Example {
+        name: format!("{function:?}").to_lowercase(),
+        oracle: Arc::new(move || Box::new(function)),
+        start: Some(function.start()),
+        optimum: Some(function.optimum()),
+    };
+    let grouped = |function| Grouped { example: example(function), group: 0, split: Some(Split::Train) };
+    Academic::ALL.into_iter().map(grouped).collect()
+}
+
 fn generate(source: &str, recipe: &str) -> Result<Vec<Grouped>, Error> {
     let wrong = || {
-        let expected = "a folder, a file, or generate:FAMILY:COUNT:SEED";
+        let expected = "a folder, a file, academic, or generate:FAMILY:COUNT:SEED";
         Error::Setting(InvalidSetting { name: "data", expected, found: source.to_string() })
     };
     let parts: Vec<&str> = recipe.split(':').collect();
     let [family, count, seed] = parts[..] else { return Err(wrong()) };
+    if family == MAX_AFFINE {
+        let (count, seed) = (count.parse().map_err(|_| wrong())?, seed.parse().map_err(|_| wrong())?);
+        return Ok((0..count).map(|index| max_affine(index, seed)).collect());
+    }
     let family: Family = family.parse().map_err(|_| wrong())?;
     let (count, seed): (usize, u64) = (count.parse().map_err(|_| wrong())?, seed.parse().map_err(|_| wrong())?);
     let generator = Generator::new(family, seed);
@@ -173,6 +198,42 @@ fn generate(source: &str, recipe: &str) -> Result<Vec<Grouped>, Error> {
             Ok(Grouped { example: Example::of_problem(&name, generated.problem), group: generated.group, split })
         })
         .collect()
+}
+
+/// What the family of random functions is called.
+const MAX_AFFINE: &str = "max-affine";
+
+/// A random function `max_i a_i'x + b_i`, bounded below because its slopes average to zero, of 5 to 60 variables.
+fn max_affine(index: usize, seed: u64) -> Grouped {
+    let mut stream = Stream::new(seed, "max-affine", index as u64);
+    let dim = 5 + stream.below(56);
+    let pieces = dim + 2 + stream.below(4 * dim);
+    let mut slopes: Vec<f64> = (0..pieces * dim).map(|_| stream.normal()).collect();
+    for column in 0..dim {
+        let mean = (0..pieces).map(|piece| slopes[piece * dim + column]).sum::<f64>() / pieces as f64;
+        (0..pieces).for_each(|piece| slopes[piece * dim + column] -= mean);
+    }
+    let offsets: Vec<f64> = (0..pieces).map(|_| 10.0 + stream.normal()).collect();
+    let reach = 10.0_f64.powf(2.0 * stream.symmetric());
+    let start: Vec<f64> = (0..dim).map(|_| reach * stream.normal()).collect();
+    let (slopes, offsets) = (Arc::new(slopes), Arc::new(offsets));
+    let oracle: MakeOracle = Arc::new(move || {
+        let (slopes, offsets) = (Arc::clone(&slopes), Arc::clone(&offsets));
+        Box::new(FnOracle::new(dim, move |point: &[f64], subgradient: &mut [f64]| {
+            let value = |piece: usize| {
+                let slope = &slopes[piece * dim..(piece + 1) * dim];
+                offsets[piece] + slope.iter().zip(point).map(|(a, x)| a * x).sum::<f64>()
+            };
+            let (best, greatest) = (0..offsets.len())
+                .map(|piece| (piece, value(piece)))
+                .fold((0, f64::NEG_INFINITY), |best, next| if next.1 > best.1 { next } else { best });
+            subgradient.copy_from_slice(&slopes[best * dim..(best + 1) * dim]);
+            Ok(greatest)
+        }))
+    });
+    let name = format!("{MAX_AFFINE}-{seed}/{index}");
+    let example = Example { name, oracle, start: Some(start), optimum: None };
+    Grouped { example, group: index, split: Some(Split::of_group(index)) }
 }
 
 fn read_files(path: &Path) -> Result<Vec<Grouped>, Error> {

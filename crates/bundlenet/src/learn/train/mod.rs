@@ -8,7 +8,7 @@ mod plot;
 mod trainer;
 
 pub use config::{
-    DataSettings, EvolutionSettings, Evolving, GradientSettings, Loss, TrainSettings, ValidationSettings,
+    DataSettings, EvolutionSettings, Evolving, GradientSettings, Loss, Objective, TrainSettings, ValidationSettings,
 };
 pub use data::{Example, MakeOracle, limited, read_examples};
 pub use folder::{Event, Finished, train};

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
-use super::config::{Evolving, Loss, TrainSettings};
+use super::config::{Evolving, Loss, Objective, TrainSettings};
 use super::data::Example;
 use super::optimizer::{Optimizer, clip};
 use crate::batch::{runs_in_step, solve_in_step};
@@ -31,6 +31,8 @@ const SAMPLE: usize = 64;
 const UNIT_SHARE: f64 = 0.8;
 /// Gaps below this, in percent, count as this in the objective: they are zero up to rounding.
 const LEAST_GAP: f64 = 1e-6;
+/// The same for the gap of each instance: the last digits of those that are all but solved are not worth the others' first.
+const LEAST_OF_EACH: f64 = 1e-3;
 /// Validations in a row that look collapsed before training stops.
 const PATIENCE: usize = 3;
 
@@ -378,7 +380,7 @@ impl Trainer {
                     .zip(noise)
                     .for_each(|(weight, (noise, size))| *weight += sign * size * noise);
                 let outcome = evaluate(&Arc::new(changed), &examples, &self.settings.validation.steps)?;
-                Ok(score(&outcome.gaps))
+                Ok(outcome.score(settings.objective))
             })
             .collect();
         let objectives: Vec<f64> = objectives.into_iter().collect::<Result<_, _>>()?;
@@ -429,7 +431,7 @@ impl Trainer {
             loss: (count > 0).then(|| sum / count as f64),
             gradient_norm: self.state.gradient_norm,
             rate,
-            score: score(&total.gaps),
+            score: total.score(self.settings.evolution.objective),
             gaps: total.gaps,
             step_lengths: total.step_lengths,
             entropy: total.entropy,
@@ -520,11 +522,6 @@ fn magnitude(optimum: f64) -> f64 {
     if optimum == 0.0 { 1.0 } else { optimum.abs() }
 }
 
-/// Mean logarithm of gaps.
-fn score(gaps: &[f64]) -> f64 {
-    gaps.iter().map(|gap| gap.max(LEAST_GAP).ln()).sum::<f64>() / gaps.len() as f64
-}
-
 /// Ranks from -1/2 to 1/2; equal numbers share the mean of theirs.
 fn centred_ranks(numbers: &[f64]) -> Vec<f32> {
     let mut order: Vec<usize> = (0..numbers.len()).collect();
@@ -571,19 +568,32 @@ fn change_sizes(network: &Network<f32>, evolving: Evolving) -> Vec<f32> {
 /// What runs of a network came to, on average.
 struct Outcome {
     gaps: Vec<f64>,
+    /// Mean logarithm of each gap, over all columns.
+    logarithm: f64,
     step_lengths: Vec<f64>,
     entropy: f64,
 }
 
 impl Outcome {
     fn new(columns: usize) -> Self {
-        Self { gaps: vec![0.0; columns], step_lengths: vec![0.0; columns], entropy: 0.0 }
+        Self { gaps: vec![0.0; columns], logarithm: 0.0, step_lengths: vec![0.0; columns], entropy: 0.0 }
     }
 
     fn add(&mut self, other: &Self, weight: f64) {
         self.gaps.iter_mut().zip(&other.gaps).for_each(|(sum, gap)| *sum += weight * gap);
         self.step_lengths.iter_mut().zip(&other.step_lengths).for_each(|(sum, length)| *sum += weight * length);
+        self.logarithm += weight * other.logarithm;
         self.entropy += weight * other.entropy;
+    }
+
+    /// What is to be lowered.
+    fn score(&self, objective: Objective) -> f64 {
+        match objective {
+            Objective::Mean => {
+                self.gaps.iter().map(|gap| gap.max(LEAST_GAP).ln()).sum::<f64>() / self.gaps.len() as f64
+            }
+            Objective::Each => self.logarithm,
+        }
     }
 }
 
@@ -617,7 +627,9 @@ fn evaluate(network: &Arc<Network<f32>>, examples: &[&Example], columns: &[usize
             for (sum, &column) in total.gaps.iter_mut().zip(columns) {
                 // A run that ended early keeps its best value.
                 let best = trace[column.min(trace.len() - 1)].best;
-                *sum += share * 100.0 * (best - optimum).abs() / magnitude(optimum);
+                let gap = 100.0 * (best - optimum).abs() / magnitude(optimum);
+                *sum += share * gap;
+                total.logarithm += share * gap.max(LEAST_OF_EACH).ln() / columns.len() as f64;
             }
         }
         total.step_lengths.iter_mut().zip(&lengths).for_each(|(sum, length)| *sum += share * length);

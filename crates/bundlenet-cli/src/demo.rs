@@ -1,0 +1,43 @@
+//! `bundlenet demo`: everything at a glance, without a file.
+
+use std::path::PathBuf;
+
+use bundlenet::Model;
+use clap::Args;
+
+use crate::bench::{DataSet, Options, experiment, network};
+use crate::failure::Failure;
+use crate::output;
+
+/// Draw instances of two families, solve them with the network, the classical method and the baselines, and compare
+#[derive(Args)]
+pub(crate) struct Demo {
+    /// Folder for the report and the runs
+    #[arg(long, value_name = "OUT_DIR", default_value = "bundlenet-demo")]
+    out: PathBuf,
+    /// Seed of the instances
+    #[arg(long, value_name = "S", default_value_t = 1)]
+    seed: u64,
+}
+
+impl Demo {
+    pub(crate) fn run(self) -> Result<(), Failure> {
+        let options = Options {
+            out: self.out,
+            methods: ["auto", "constant", "descent", "adam"].map(str::to_string).to_vec(),
+            model: vec![],
+            grid: vec![1.0, 10.0, 100.0, 1000.0],
+            steps: vec![10, 25, 50, 100],
+            limit: None,
+            threads: 1,
+        };
+        let sets: Result<Vec<DataSet>, Failure> = ["mc-sml-40", "ga-10-100"]
+            .iter()
+            .map(|family| DataSet::read(family, &format!("generate:{family}:100:{}", self.seed), None, None))
+            .collect();
+        let mut contenders = vec![network(&Model::general(), "general")];
+        contenders.extend(options.contenders()?);
+        output::note("20 instances each of network design and generalised assignment, five methods, 100 oracle calls");
+        experiment(&options, sets?, &|_| contenders.clone())
+    }
+}

@@ -1,0 +1,127 @@
+//! Experiments as a user runs them: tables, raw runs, the report, and going on after an interruption.
+
+use std::path::Path;
+use std::process::{Command, Output};
+
+use serde_json::Value;
+
+fn run(arguments: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_bundlenet")).args(arguments).output().unwrap()
+}
+
+#[track_caller]
+fn success(arguments: &[&str]) -> String {
+    let output = run(arguments);
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8(output.stdout).unwrap()
+}
+
+#[track_caller]
+fn failure(arguments: &[&str]) -> (i32, String) {
+    let output = run(arguments);
+    let message = String::from_utf8(output.stderr).unwrap();
+    assert!(!message.contains("panicked"), "{message}");
+    (output.status.code().unwrap(), message)
+}
+
+/// The data inside a report.
+fn data_of(page: &Path) -> Value {
+    let text = std::fs::read_to_string(page).unwrap();
+    let start = text.find("type=\"application/json\">").unwrap() + "type=\"application/json\">".len();
+    let end = start + text[start..].find("</script>").unwrap();
+    serde_json::from_str(&text[start..end]).unwrap()
+}
+
+#[test]
+fn bench_makes_tables_runs_and_a_report_and_goes_on() {
+    let folder = tempfile::tempdir().unwrap();
+    let out = folder.path().join("out");
+    let out_text = out.to_str().unwrap();
+    let arguments = [
+        "bench",
+        "generate:ga-10-100:15:3",
+        "--out",
+        out_text,
+        "--methods=auto,constant",
+        "--grid=100,1000",
+        "--steps=5,20",
+    ];
+    let first = success(&arguments);
+    assert!(first.contains("## ga-10-100") && first.contains("constant, grid by validation"), "{first}");
+    assert!(first.contains("constant, grid by test"));
+    let runs = std::fs::read_to_string(out.join("runs.jsonl")).unwrap();
+    // Three test instances for three variants, three more to choose the grid by.
+    assert_eq!(runs.lines().count(), 3 * 3 + 2 * 3);
+    let line: Value = serde_json::from_str(runs.lines().next().unwrap()).unwrap();
+    // The start and 20 steps, or fewer where the optimum is proved before.
+    assert!((6..=21).contains(&line["best"].as_array().unwrap().len()));
+    let csv = std::fs::read_to_string(out.join("table.csv")).unwrap();
+    assert_eq!(csv.lines().count(), 1 + 2 * 3);
+    let data = data_of(&out.join("report.html"));
+    assert_eq!(data["data_sets"][0]["methods"].as_array().unwrap().len(), 2);
+    assert_eq!(data["data_sets"][0]["methods"][0]["mean"].as_array().unwrap().len(), 21);
+    assert!(data["command"].as_str().unwrap().starts_with("bundlenet bench generate:ga-10-100:15:3"));
+
+    // A kill in the middle of a line: what is whole is kept, the rest is made again.
+    let kept: String = runs.lines().take(10).map(|line| format!("{line}\n")).collect();
+    std::fs::write(out.join("runs.jsonl"), kept.clone() + "{\"data_set\":\"ga-1").unwrap();
+    let gaps = |text: &str| {
+        text.lines().find(|line| line.starts_with("| auto")).unwrap().rsplit_once("| ").unwrap().0.to_string()
+    };
+    let again = success(&arguments);
+    assert_eq!(
+        gaps(&first).split(" | ").take(3).collect::<Vec<_>>(),
+        gaps(&again).split(" | ").take(3).collect::<Vec<_>>()
+    );
+    let resumed = std::fs::read_to_string(out.join("runs.jsonl")).unwrap();
+    assert!(resumed.starts_with(&kept) && resumed.lines().count() == 15);
+
+    std::fs::write(out.join("runs.jsonl"), "nonsense\n".to_string() + &kept).unwrap();
+    let (code, message) = failure(&arguments);
+    assert!(code == 2 && message.contains("runs.jsonl: line 1: expected a run"), "{message}");
+}
+
+#[test]
+fn the_papers_tables_are_made() {
+    let folder = tempfile::tempdir().unwrap();
+    let out = |name: &str| folder.path().join(name).to_str().unwrap().to_string();
+    let models = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../models");
+    let models = models.to_str().unwrap();
+    let main = out("main");
+    let table = success(&["reproduce", "main", "--quick", "--families=ga-10-100", "--models", models, "--out", &main]);
+    // The paper's figures stand beside ours.
+    assert!(table.contains("network general") && table.contains("(0.1893)"), "{table}");
+    let grid = success(&["reproduce", "grid", "--quick", "--families=ga-10-100", "--out", &out("grid")]);
+    assert!(grid.contains("| constant | half-decades |"), "{grid}");
+    let cross =
+        success(&["reproduce", "cross", "--quick", "--families=mc-sml-40", "--models", models, "--out", &out("cross")]);
+    assert!(cross.contains("network mc-sml-40") && cross.contains("network general"), "{cross}");
+    let sampling = success(&["reproduce", "sampling", "--quick", "--families=ga-10-100", "--out", &out("sampling")]);
+    assert!(sampling.contains("sparsemax, sampling attention"), "{sampling}");
+}
+
+#[test]
+fn the_demo_needs_nothing() {
+    let folder = tempfile::tempdir().unwrap();
+    let out = folder.path().join("demo");
+    let text = success(&["demo", "--out", out.to_str().unwrap()]);
+    assert!(text.contains("## mc-sml-40") && text.contains("## ga-10-100") && text.contains("network general"));
+    assert_eq!(data_of(&out.join("report.html"))["data_sets"].as_array().unwrap().len(), 2);
+}
+
+#[test]
+fn mistakes_get_clear_errors() {
+    let folder = tempfile::tempdir().unwrap();
+    let out = folder.path().join("out");
+    let message = |more: &[&str]| {
+        let (code, message) = failure(&[&["bench", "--out", out.to_str().unwrap()], more].concat());
+        assert_eq!(code, 2, "{message}");
+        message
+    };
+    assert!(message(&["nowhere"]).contains("cannot read nowhere"));
+    assert!(message(&["generate:ga-10-100:5:1", "--methods=magic"]).contains("found \"magic\""));
+    assert!(message(&["generate:ga-10-100:5:1", "--steps=5,5"]).contains("positive increasing numbers"));
+    assert!(message(&["generate:ga-10-100:5:1", "--grid=-1"]).contains("proximity.eta0"));
+    assert!(message(&["generate:ga-10-100:2:1"]).contains("expected at least one instance, found none"));
+    assert!(message(&["generate:ga-10-100:5:1", "--model=none.safetensors"]).contains("cannot read none.safetensors"));
+}
