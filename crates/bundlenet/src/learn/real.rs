@@ -172,6 +172,29 @@ multiversion! {
     fn dot_f32(a: &[f32], b: &[f32]) -> f32 = dot_single;
 }
 
+/// The product of matrices by a function of `matrixmultiply`.
+macro_rules! multiply_by {
+    ($gemm:ident) => {
+        unsafe fn multiply(
+            (m, k, n): (usize, usize, usize),
+            a: *const Self,
+            (a_row, a_column): (isize, isize),
+            b: *const Self,
+            (b_row, b_column): (isize, isize),
+            beta: Self,
+            c: *mut Self,
+            (c_row, c_column): (isize, isize),
+        ) {
+            // SAFETY: the caller's contract is that of the function.
+            unsafe {
+                matrixmultiply::$gemm(
+                    m, k, n, 1.0, a, a_row, a_column, b, b_row, b_column, beta, c, c_row, c_column,
+                );
+            }
+        }
+    };
+}
+
 impl Real for f32 {
     const ZERO: Self = 0.0;
     const ONE: Self = 1.0;
@@ -239,36 +262,7 @@ impl Real for f32 {
         map_f32(input, output, function);
     }
 
-    unsafe fn multiply(
-        (m, k, n): (usize, usize, usize),
-        a: *const Self,
-        a_strides: (isize, isize),
-        b: *const Self,
-        b_strides: (isize, isize),
-        beta: Self,
-        c: *mut Self,
-        c_strides: (isize, isize),
-    ) {
-        // SAFETY: the caller's contract is that of `sgemm`.
-        unsafe {
-            matrixmultiply::sgemm(
-                m,
-                k,
-                n,
-                1.0,
-                a,
-                a_strides.0,
-                a_strides.1,
-                b,
-                b_strides.0,
-                b_strides.1,
-                beta,
-                c,
-                c_strides.0,
-                c_strides.1,
-            );
-        }
-    }
+    multiply_by!(sgemm);
 }
 
 impl Real for f64 {
@@ -312,36 +306,7 @@ impl Real for f64 {
         map_kernel(input, output, function);
     }
 
-    unsafe fn multiply(
-        (m, k, n): (usize, usize, usize),
-        a: *const Self,
-        a_strides: (isize, isize),
-        b: *const Self,
-        b_strides: (isize, isize),
-        beta: Self,
-        c: *mut Self,
-        c_strides: (isize, isize),
-    ) {
-        // SAFETY: the caller's contract is that of `dgemm`.
-        unsafe {
-            matrixmultiply::dgemm(
-                m,
-                k,
-                n,
-                1.0,
-                a,
-                a_strides.0,
-                a_strides.1,
-                b,
-                b_strides.0,
-                b_strides.1,
-                beta,
-                c,
-                c_strides.0,
-                c_strides.1,
-            );
-        }
-    }
+    multiply_by!(dgemm);
 }
 
 #[cfg(test)]

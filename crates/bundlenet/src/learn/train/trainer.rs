@@ -138,15 +138,13 @@ impl Trainer {
     pub fn new(settings: TrainSettings, train: Vec<Example>, validation: Vec<Example>) -> Result<Self, Error> {
         settings.check()?;
         let sample = super::data::limited(train.clone(), Some(SAMPLE));
-        let step_scale = match settings.network.step_scale {
-            Some(unit) => unit,
-            None => step_scale(&sample, settings.network.step_unit)?,
-        };
-        let mut architecture = settings.network.clone();
-        architecture.step_scale = Some(step_scale);
         let network = match &settings.start_from {
-            Some(path) => start_from(path, &architecture)?,
+            Some(path) => start_from(path, &settings.network)?,
             None => {
+                let mut architecture = settings.network.clone();
+                if architecture.step_scale.is_none() {
+                    architecture.step_scale = Some(step_scale(&sample, architecture.step_unit)?);
+                }
                 let mut network = Network::initial(&architecture, settings.seed);
                 let steps = settings.validation.steps.last().copied().unwrap_or(100);
                 (network.mean, network.deviation) = feature_statistics(&network, &sample, steps)?;
@@ -155,7 +153,12 @@ impl Trainer {
         };
         let count = network.weights.len();
         let network =
-            NetworkState { step_scale, mean: network.mean, deviation: network.deviation, weights: network.weights };
+            NetworkState {
+                step_scale: network.architecture.step_scale.unwrap_or(1.0),
+                mean: network.mean,
+                deviation: network.deviation,
+                weights: network.weights,
+            };
         let state = State {
             network,
             gradient: Optimizer::new(count),
@@ -504,12 +507,14 @@ impl Trainer {
     }
 }
 
-/// The network of a checkpoint, which must be of the given architecture but for the unit of the step length.
-fn start_from(path: &Path, architecture: &Architecture) -> Result<Network<f32>, Error> {
+/// The network of a checkpoint, which must be of the given architecture; its scale of the step length is used unless another
+/// one is given.
+fn start_from(path: &Path, wanted: &Architecture) -> Result<Network<f32>, Error> {
     let model = Model::load(path)?;
-    let found = Architecture { step_scale: architecture.step_scale, ..model.architecture().clone() };
-    if found != *architecture {
-        let (path, expected) = (path.to_path_buf(), format!("the architecture of the settings, {architecture:?}"));
+    let step_scale = wanted.step_scale.or(model.architecture().step_scale);
+    let found = Architecture { step_scale, ..model.architecture().clone() };
+    if found != (Architecture { step_scale, ..wanted.clone() }) {
+        let (path, expected) = (path.to_path_buf(), format!("the architecture of the settings, {wanted:?}"));
         return Err(Error::Checkpoint { path, expected, found: format!("{found:?}") });
     }
     let mut network = Network::clone(model.network());
@@ -668,13 +673,19 @@ fn way_to_minimum(example: &Example, unit: StepUnit) -> Result<f64, crate::error
         return Ok(1.0);
     }
     let domain = function.domain().clone();
+    let mut is_held = vec![false; dim];
     let mut slope_at = |length: f64| {
         for ((entry, origin), slope) in point.iter_mut().zip(&start).zip(&first) {
             *entry = origin - length * slope / norm;
         }
+        // A coordinate that a bound holds back does not move any more.
+        is_held.iter_mut().zip(&point).enumerate().for_each(|(index, (is_held, entry))| {
+            *is_held = *entry < 0.0 && domain.is_nonnegative(index);
+        });
         domain.project(&mut point);
         function.evaluate(&point, &mut subgradient)?;
-        Ok::<f64, crate::error::EvaluationError>(-subgradient.iter().zip(&first).map(|(a, b)| a * b).sum::<f64>())
+        let moving = subgradient.iter().zip(&first).zip(&is_held).filter(|(_, is_held)| !**is_held);
+        Ok::<f64, crate::error::EvaluationError>(-moving.map(|((a, b), _)| a * b).sum::<f64>())
     };
     // The slope along the way grows: double until it is positive, then halve the interval.
     let (mut low, mut high) = (0.0, 1.0);
@@ -746,5 +757,27 @@ impl Sums {
         self.count += 1;
         self.sum.iter_mut().zip(features).for_each(|(sum, feature)| *sum += feature);
         self.square.iter_mut().zip(features).for_each(|(sum, feature)| *sum += feature * feature);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::problems::{Family, Generator};
+
+    #[test]
+    fn the_way_to_the_minimum_ends_at_bounds() {
+        for (family, least, most) in [(Family::McSml40, 50.0, 130.0), (Family::Ga10x100, 200.0, 1500.0)] {
+            let problem = Generator::new(family, 1).instance(0).unwrap().problem;
+            let way = way_to_minimum(&Example::of_problem("x", problem), StepUnit::One).unwrap();
+            assert!(way > least && way < most, "{family}: {way}");
+        }
+    }
+
+    #[test]
+    fn ranks_are_centred() {
+        assert_eq!(centred_ranks(&[5.0, 1.0, 3.0]), [0.5, -0.5, 0.0]);
+        assert_eq!(centred_ranks(&[2.0, 2.0, 7.0]), [-0.25, -0.25, 0.5]);
+        assert_eq!(centred_ranks(&[4.0]), [-0.5]);
     }
 }
