@@ -11,12 +11,12 @@ use serde::Serialize;
 use crate::failure::Failure;
 use crate::output;
 
-/// List the models in a folder
+/// List the models: the general one that is built in, and those in a folder
 #[derive(Args)]
 pub(crate) struct Models {
-    /// Folder of checkpoints
-    #[arg(value_name = "DIR", default_value = "models")]
-    folder: PathBuf,
+    /// Folder of checkpoints [default: models, if there is one]
+    #[arg(value_name = "DIR")]
+    folder: Option<PathBuf>,
     /// Print one JSON array
     #[arg(long)]
     json: bool,
@@ -35,6 +35,9 @@ pub(crate) struct ShowModel {
     #[arg(long)]
     json: bool,
 }
+
+/// What the general model's file is called.
+const BUILT_IN: &str = "built in";
 
 #[derive(Serialize)]
 struct Report<'a> {
@@ -59,14 +62,15 @@ impl<'a> Report<'a> {
 
 impl Models {
     pub(crate) fn run(self) -> Result<(), Failure> {
-        let entries =
-            std::fs::read_dir(&self.folder).map_err(|source| Error::Read { path: self.folder.clone(), source })?;
-        let mut files: Vec<PathBuf> = entries
-            .filter_map(|entry| Some(entry.ok()?.path()))
-            .filter(|path| path.extension().is_some_and(|extension| extension == "safetensors"))
-            .collect();
-        files.sort();
-        let mut models = vec![];
+        let mut models = vec![(PathBuf::from(BUILT_IN), Model::clone(&Model::general()))];
+        let folder = self.folder.or_else(|| Some(PathBuf::from("models")).filter(|folder| folder.is_dir()));
+        let mut files: Vec<PathBuf> = vec![];
+        if let Some(folder) = folder {
+            let entries = std::fs::read_dir(&folder).map_err(|source| Error::Read { path: folder, source })?;
+            files.extend(entries.filter_map(|entry| Some(entry.ok()?.path())));
+            files.retain(|path| path.extension().is_some_and(|extension| extension == "safetensors"));
+            files.sort();
+        }
         for file in files {
             match Model::load(&file) {
                 Ok(model) => models.push((file, model)),
@@ -77,9 +81,6 @@ impl Models {
         let reports: Vec<Report<'_>> = models.iter().map(|(file, model)| Report::new(file, model)).collect();
         if self.json {
             return output::json(&reports);
-        }
-        if reports.is_empty() {
-            return output::line(&format!("no models in {}", self.folder.display()));
         }
         let rows: Vec<(&str, String)> = reports
             .iter()
@@ -93,7 +94,7 @@ impl ShowModel {
     pub(crate) fn run(self) -> Result<(), Failure> {
         let (file, model) = match &self.file {
             Some(file) => (file.as_path(), Arc::new(Model::load(file)?)),
-            None => (Path::new("built in"), Model::general()),
+            None => (Path::new(BUILT_IN), Model::general()),
         };
         if let Some(out) = &self.half {
             model.save(out, Precision::Half)?;
