@@ -1,6 +1,6 @@
 //! `bundlenet bench`: methods on instances, as tables, raw runs and a report.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::fs::OpenOptions;
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -9,8 +9,8 @@ use std::sync::{Arc, Mutex};
 
 use bundlenet::experiment::{Choice, Contender, Key, Mean, Measurement, Row, key, markdown, measure, rows};
 use bundlenet::learn::train::{Example, limited, read_examples};
-use bundlenet::problems::Split;
-use bundlenet::{Error, MethodName, Model, ProximitySettings, Settings, Strategy, Tolerances};
+use bundlenet::problems::{Manifest, Split};
+use bundlenet::{Error, Limits, MethodName, Model, ProximitySettings, Settings, Strategy, Tolerances};
 use clap::Args;
 use rayon::prelude::*;
 
@@ -39,12 +39,12 @@ pub(crate) struct Options {
     /// Folder for runs.jsonl, tables.md, table.csv, report.html; runs that are there are not made again
     #[arg(long, value_name = "OUT_DIR")]
     pub(crate) out: PathBuf,
-    /// Methods: auto, constant, soft, hard, balancing, descent, adam
+    /// Methods: network (the general model), auto, constant, soft, hard, balancing, descent, adam
     #[arg(
         long,
         value_name = "NAME,...",
         value_delimiter = ',',
-        default_value = "auto,constant,soft,hard,balancing,descent,adam"
+        default_value = "network,auto,constant,soft,hard,balancing,descent,adam"
     )]
     pub(crate) methods: Vec<String>,
     /// Models of networks; may be repeated
@@ -79,14 +79,17 @@ impl DataSet {
         validation: Option<&str>,
         limit: Option<usize>,
     ) -> Result<Self, Failure> {
-        let own = test.starts_with("generate:").then_some(test);
+        let knows_parts = test.starts_with("generate:") || Path::new(test).join(Manifest::FILE).exists();
+        let own = knows_parts.then_some(test);
         let validation = match validation.or(own) {
             Some(source) => limited(read_examples(source, Split::Validation)?, limit),
             None => vec![],
         };
         let test = limited(read_examples(test, Split::Test)?, limit);
         if test.is_empty() {
-            return Err(Failure::Input(anyhow::anyhow!("{name}: expected at least one instance, found none")));
+            return Err(Failure::Input(anyhow::anyhow!(
+                "{name}: expected at least one instance (of data with a manifest, the test part counts), found none"
+            )));
         }
         Ok(Self { name: name.to_string(), test, validation })
     }
@@ -115,10 +118,21 @@ impl Options {
     /// The methods, each with its grid, and the networks.
     pub(crate) fn contenders(&self) -> Result<Vec<Contender>, Failure> {
         let mut contenders = vec![];
+        let mut names = HashSet::new();
         for file in &self.model {
-            contenders.push(network(&Model::load(file)?, &model_name(file)));
+            let name = model_name(file);
+            if !names.insert(name.clone()) {
+                return Err(Failure::Input(anyhow::anyhow!(
+                    "--model: expected files of different names, found two called {name}"
+                )));
+            }
+            contenders.push(network(&Model::load(file)?, &name));
         }
-        for name in &self.methods {
+        for name in self.methods.iter().filter(|name| !name.is_empty()) {
+            if name == "network" {
+                contenders.push(network(&Model::general(), "general"));
+                continue;
+            }
             let (method, strategy) = match name.as_str() {
                 "auto" => (MethodName::Bundle, Strategy::Auto),
                 "constant" => (MethodName::Bundle, Strategy::Constant),
@@ -129,11 +143,14 @@ impl Options {
                 "adam" => (MethodName::Adam, Strategy::Auto),
                 other => {
                     return Err(Failure::Input(anyhow::anyhow!(
-                        "--methods: expected auto, constant, soft, hard, balancing, descent or adam, found {other:?}"
+                        "--methods: expected network, auto, constant, soft, hard, balancing, descent or adam, found {other:?}"
                     )));
                 }
             };
-            let etas = if name == "auto" { vec![None] } else { self.grid.iter().copied().map(Some).collect() };
+            let mut grid = self.grid.clone();
+            grid.sort_by(f64::total_cmp);
+            grid.dedup();
+            let etas = if name == "auto" { vec![None] } else { grid.into_iter().map(Some).collect() };
             for eta0 in etas {
                 let proximity = ProximitySettings { strategy, eta0, ..ProximitySettings::default() };
                 let settings =
@@ -173,6 +190,11 @@ fn run_all(
     mut sets: Vec<DataSet>,
     contenders: &(dyn Fn(&str) -> Vec<Contender> + Sync),
 ) -> Result<(), Failure> {
+    let mut names = HashSet::new();
+    if let Some(twice) = sets.iter().find(|set| !names.insert(set.name.clone())) {
+        let name = &twice.name;
+        return Err(Failure::Input(anyhow::anyhow!("expected data sets of different names, found two called {name}")));
+    }
     let columns = &options.steps;
     let is_usable = !columns.is_empty() && columns[0] > 0 && columns.is_sorted_by(|a, b| a < b);
     let Some(&steps) = columns.last().filter(|_| is_usable) else {
@@ -184,6 +206,8 @@ fn run_all(
     find_optima(&options.out, &mut sets, interrupt)?;
     let path = options.out.join("runs.jsonl");
     let mut all = read_runs(&path)?;
+    // A shorter run does not tell what a longer one would have come to.
+    all.retain(|run| run.steps >= steps);
     let present: HashSet<Key> = all.iter().map(Measurement::key).collect();
     let mut jobs = vec![];
     let by_set: Vec<(DataSet, Vec<Contender>)> = sets
@@ -195,13 +219,15 @@ fn run_all(
         .collect();
     for (set, contenders) in &by_set {
         for contender in contenders {
+            let model = contender.fingerprint();
             let has_grid = contenders.iter().filter(|other| other.method == contender.method).count() > 1;
             // Only a grid is chosen, so only a grid needs validation data.
             let validation = if has_grid { &set.validation[..] } else { &[] };
             for (example, is_validation) in
                 set.test.iter().map(|e| (e, false)).chain(validation.iter().map(|e| (e, true)))
             {
-                let key = key(&set.name, is_validation, &example.name, &contender.method, contender.eta0);
+                let key =
+                    key(&set.name, is_validation, &example.name, &contender.method, contender.eta0, model.clone());
                 if !present.contains(&key) {
                     jobs.push((&set.name, contender, example, is_validation));
                 }
@@ -232,20 +258,28 @@ fn run_all(
         return Err(Failure::Run(anyhow::anyhow!("interrupted; the same command goes on")));
     }
     all.extend(made.into_iter().flatten());
-    // Only what was asked for now: the folder may hold more.
-    let mut wanted: HashSet<Key> = HashSet::new();
+    // Only what was asked for now, in the order it was asked for: the folder may hold more, in any order.
+    let mut wanted: HashMap<Key, usize> = HashMap::new();
     for (set, contenders) in &by_set {
         for contender in contenders {
+            let model = contender.fingerprint();
             let names = set.test.iter().map(|e| (e, false)).chain(set.validation.iter().map(|e| (e, true)));
-            wanted.extend(names.map(|(example, is_validation)| {
-                key(&set.name, is_validation, &example.name, &contender.method, contender.eta0)
-            }));
+            for (example, is_validation) in names {
+                let key =
+                    key(&set.name, is_validation, &example.name, &contender.method, contender.eta0, model.clone());
+                let place = wanted.len();
+                wanted.entry(key).or_insert(place);
+            }
         }
     }
-    all.retain(|run| wanted.contains(&run.key()));
+    all.retain(|run| wanted.contains_key(&run.key()));
+    all.sort_by_key(|run| wanted[&run.key()]);
     let names: Vec<&str> = by_set.iter().map(|(set, _)| set.name.as_str()).collect();
     write_results(options, &all, &names)
 }
+
+/// Seconds that the optimum of an instance may take.
+const MOST_SECONDS: f64 = 120.0;
 
 /// The optimum of every instance, from `optima.json` where it is there.
 fn find_optima(folder: &Path, sets: &mut [DataSet], interrupt: &AtomicBool) -> Result<(), Failure> {
@@ -253,11 +287,12 @@ fn find_optima(folder: &Path, sets: &mut [DataSet], interrupt: &AtomicBool) -> R
     let mut known: BTreeMap<String, f64> = match std::fs::read_to_string(&path) {
         Ok(text) => serde_json::from_str(&text)
             .map_err(|error| Failure::Input(anyhow::anyhow!("{}: expected optima, found {error}", path.display())))?,
-        Err(_) => BTreeMap::new(),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => BTreeMap::new(),
+        Err(source) => return Err(Error::Read { path, source }.into()),
     };
     let count: usize = sets.iter().map(|set| set.test.len() + set.validation.len()).sum();
     let bar = progress(count);
-    bar.set_prefix("optima");
+    let limits = Limits { seconds: Some(MOST_SECONDS), ..Limits::default() };
     for set in sets {
         let DataSet { name, test, validation } = set;
         let found: Result<Vec<(String, f64)>, Failure> = test
@@ -269,14 +304,17 @@ fn find_optima(folder: &Path, sets: &mut [DataSet], interrupt: &AtomicBool) -> R
                     return Err(Failure::Run(anyhow::anyhow!("interrupted; the same command goes on")));
                 }
                 example.optimum = known.get(&key).copied();
-                *example = example.clone().with_optimum()?;
+                *example = example.clone().with_optimum(&limits)?;
                 bar.inc(1);
                 Ok((key, example.optimum.unwrap_or(f64::NAN)))
             })
             .collect();
         known.extend(found?);
         let text = serde_json::to_string_pretty(&known).map_err(std::io::Error::from)?;
-        std::fs::write(&path, text).map_err(|source| Error::Write { path: path.clone(), source })?;
+        let part = path.with_extension("json.part");
+        std::fs::write(&part, text)
+            .and_then(|()| std::fs::rename(&part, &path))
+            .map_err(|source| Error::Write { path: path.clone(), source })?;
     }
     bar.finish_and_clear();
     Ok(())
@@ -284,7 +322,11 @@ fn find_optima(folder: &Path, sets: &mut [DataSet], interrupt: &AtomicBool) -> R
 
 /// Runs of an earlier call; a line that a kill has cut off is dropped.
 pub(crate) fn read_runs(path: &Path) -> Result<Vec<Measurement>, Failure> {
-    let Ok(text) = std::fs::read_to_string(path) else { return Ok(vec![]) };
+    let text = match std::fs::read_to_string(path) {
+        Ok(text) => text,
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(vec![]),
+        Err(source) => return Err(Error::Read { path: path.to_path_buf(), source }.into()),
+    };
     let mut runs = vec![];
     let lines: Vec<&str> = text.lines().collect();
     for (index, line) in lines.iter().enumerate() {

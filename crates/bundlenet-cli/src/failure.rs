@@ -45,7 +45,7 @@ impl Failure {
 impl From<Error> for Failure {
     fn from(error: Error) -> Self {
         match error {
-            Error::Write { .. } => Self::Run(error.into()),
+            Error::Write { .. } | Error::Training { .. } | Error::Example { .. } => Self::Run(error.into()),
             _ => Self::Input(error.into()),
         }
     }

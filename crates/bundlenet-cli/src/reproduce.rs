@@ -22,11 +22,11 @@ pub(crate) struct Reproduce {
     #[arg(long, value_name = "OUT_DIR")]
     out: PathBuf,
     /// Published data of a family instead of generated ones, such as mc-sml-40=DIR; may be repeated
-    #[arg(long, value_name = "FAMILY=DIR")]
-    data: Vec<String>,
+    #[arg(long, value_name = "FAMILY=DIR", value_parser = family_folder)]
+    data: Vec<(Family, String)>,
     /// The same to choose the grid by (and to train on, for `sampling`)
-    #[arg(long, value_name = "FAMILY=DIR")]
-    validation: Vec<String>,
+    #[arg(long, value_name = "FAMILY=DIR", value_parser = family_folder)]
+    validation: Vec<(Family, String)>,
     /// Only these families [default: all six; for `sampling`, mc-sml-40]
     #[arg(long, value_name = "FAMILY,...", value_delimiter = ',')]
     families: Vec<Family>,
@@ -64,7 +64,7 @@ impl Reproduce {
         let sets = sets?;
         match self.table {
             Table::Main => {
-                let options = self.options("hard,balancing,soft,constant,descent,adam,auto", &DECADES);
+                let options = self.options("auto,hard,balancing,soft,constant,descent,adam", &DECADES);
                 let methods = options.contenders()?;
                 let own = self.load_models(&families)?;
                 experiment(&options, sets, &|name| {
@@ -103,15 +103,11 @@ impl Reproduce {
         }
     }
 
-    fn source(&self, given: &[String], family: Family) -> Option<String> {
-        given.iter().find_map(|text| Some(text.strip_prefix(family.name())?.strip_prefix('=')?.to_string()))
-    }
-
     fn data_set(&self, family: Family) -> Result<DataSet, Failure> {
         let count = if self.quick { 100 } else { 500 };
         let generated = format!("generate:{family}:{count}:1");
-        let test = self.source(&self.data, family).unwrap_or(generated);
-        let validation = self.source(&self.validation, family);
+        let test = source(&self.data, family).unwrap_or(generated);
+        let validation = source(&self.validation, family);
         let limit = self.quick.then_some(10);
         DataSet::read(family.name(), &test, validation.as_deref(), limit)
     }
@@ -143,7 +139,7 @@ impl Reproduce {
                     settings.name = format!("{attention_name}, sampling {name}");
                     settings.network.attention = attention;
                     settings.network.sampling = sampling;
-                    let own = self.source(&self.validation, *family);
+                    let own = source(&self.validation, *family);
                     settings.data.train = vec![own.unwrap_or_else(|| format!("generate:{family}:400:1"))];
                     settings.data.validation_limit = Some(16);
                     if self.quick {
@@ -169,13 +165,23 @@ impl Reproduce {
     }
 }
 
+fn source(given: &[(Family, String)], family: Family) -> Option<String> {
+    given.iter().find(|(other, _)| *other == family).map(|(_, folder)| folder.clone())
+}
+
+fn family_folder(text: &str) -> Result<(Family, String), String> {
+    let (family, folder) = text.split_once('=').ok_or_else(|| format!("expected FAMILY=DIR, found {text:?}"))?;
+    Ok((family.parse()?, folder.to_string()))
+}
+
 /// The paper's grid, and ours.
 const DECADES: [f64; 6] = [0.1, 1.0, 10.0, 100.0, 1e3, 1e4];
 const HALF_DECADES: [f64; 11] = [0.1, 0.3, 1.0, 3.0, 10.0, 30.0, 100.0, 300.0, 1e3, 3e3, 1e4];
 
 /// Which step length was best where, over decades and over half-decades.
 fn grid_table(options: &Options, names: &[String]) -> Result<(), Failure> {
-    let all = read_runs(&options.out.join("runs.jsonl"))?;
+    let mut all = read_runs(&options.out.join("runs.jsonl"))?;
+    all.retain(|run| run.eta0.is_some_and(|eta0| HALF_DECADES.contains(&eta0)));
     let is_decade = |run: &Measurement| run.eta0.is_none_or(|eta0| DECADES.contains(&eta0));
     let decades: Vec<Measurement> = all.iter().filter(|run| is_decade(run)).cloned().collect();
     let mut text = String::from("Best initial step length on the test data, and its mean gap in percent.\n");

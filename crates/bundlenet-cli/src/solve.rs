@@ -185,6 +185,10 @@ impl Solve {
 
     fn settings(&self) -> Result<ValidSettings, Failure> {
         let Cuts::Aggregated = self.cuts;
+        if self.model.is_some() && !matches!(self.method, Method::Network) {
+            let method = self.method.name();
+            return Err(Failure::Input(anyhow::anyhow!("--model: expected --method network, found {method}")));
+        }
         Settings {
             method: match self.method {
                 Method::Bundle => MethodName::Bundle,

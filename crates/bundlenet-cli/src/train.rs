@@ -52,7 +52,9 @@ impl Train {
         let settings = self.settings()?;
         if self.print_config {
             let text = toml::to_string(&settings).map_err(|error| Failure::Run(error.into()))?;
-            return output::line(text.trim_end());
+            let unset: Vec<&str> = unset(&settings);
+            let unset = if unset.is_empty() { String::new() } else { format!("\n# not set: {}", unset.join(", ")) };
+            return output::line(&format!("{}{unset}", text.trim_end()));
         }
         let Some(folder) = &self.out else { return Ok(()) };
         use_threads(self.threads)?;
@@ -84,6 +86,10 @@ impl Train {
             (None, Some(stored)) if self.resume && stored.exists() => Some(stored),
             _ => None,
         };
+        if let (true, None, Some(folder), true) = (self.resume, &file, &self.out, self.data.is_empty()) {
+            let folder = folder.display();
+            return Err(Failure::Input(anyhow::anyhow!("{folder}: expected a training to resume, found none")));
+        }
         let text = match &file {
             Some(path) => std::fs::read_to_string(path).map_err(|source| Error::Read { path: path.clone(), source })?,
             None => String::new(),
@@ -111,6 +117,22 @@ impl Train {
         }
         Ok(settings)
     }
+}
+
+/// Settings without a value, which the format has no way to show.
+fn unset(settings: &TrainSettings) -> Vec<&'static str> {
+    let TrainSettings { start_from, data, network, gradient, .. } = settings;
+    [
+        ("start_from", start_from.is_none()),
+        ("data.train_limit", data.train_limit.is_none()),
+        ("data.validation_limit", data.validation_limit.is_none()),
+        ("network.logit_scale", network.logit_scale.is_none()),
+        ("network.step_scale", network.step_scale.is_none()),
+        ("gradient.horizon_min", gradient.horizon_min.is_none()),
+    ]
+    .into_iter()
+    .filter_map(|(name, is_unset)| is_unset.then_some(name))
+    .collect()
 }
 
 /// Sets one key of nested tables.

@@ -169,6 +169,10 @@ fn mistakes_get_clear_errors() {
     assert!(code == 2 && message.contains("expected a checkpoint in the safetensors format"), "{message}");
     let (code, message) = failure(&["solve", "--method=network", "--model", text(&broken), "x.json"]);
     assert!(code == 2 && message.contains("broken.safetensors"), "{message}");
+    let (code, message) = failure(&["solve", "--model", text(&broken), "x.json"]);
+    assert!(code == 2 && message.contains("--model: expected --method network, found bundle"), "{message}");
+    let (code, message) = failure(&["train", "--resume", "--out", text(&folder.path().join("none"))]);
+    assert!(code == 2 && message.contains("expected a training to resume, found none"), "{message}");
     let (code, message) = failure(&["models", text(&folder.path().join("none"))]);
     assert!(code == 2 && message.contains("cannot read"), "{message}");
 }

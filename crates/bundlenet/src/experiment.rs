@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::driver::solve;
 use crate::error::Error;
+use crate::learn::Precision;
 use crate::learn::train::Example;
 use crate::observe::Silent;
 use crate::settings::{Limits, Settings, ValidSettings};
@@ -21,6 +22,17 @@ pub struct Contender {
     pub settings: Settings,
 }
 
+impl Contender {
+    /// A fingerprint of the model, where there is one: a model trained anew is another contender.
+    #[must_use]
+    pub fn fingerprint(&self) -> Option<String> {
+        let bytes = self.settings.model.as_ref()?.to_bytes(Precision::Single).ok()?;
+        // FNV-1a.
+        let mix = |hash: u64, byte: &u8| (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3);
+        Some(format!("{:016x}", bytes.iter().fold(0xcbf2_9ce4_8422_2325, mix)))
+    }
+}
+
 /// One run of one method on one instance.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Measurement {
@@ -34,6 +46,10 @@ pub struct Measurement {
     pub method: String,
     /// Its initial step length, where it is one of a grid.
     pub eta0: Option<f64>,
+    /// Fingerprint of its model, where there is one.
+    pub model: Option<String>,
+    /// Steps it was allowed.
+    pub steps: usize,
     /// The optimal value.
     pub optimum: f64,
     /// Best value after 0, 1, 2, ... steps.
@@ -49,7 +65,7 @@ pub struct Measurement {
 }
 
 /// What tells measurements apart.
-pub type Key = (String, bool, String, String, String);
+pub type Key = (String, bool, String, String, String, Option<String>);
 
 impl Measurement {
     /// Gap in percent of the optimum after so many steps; a run that ended earlier keeps its last value.
@@ -69,15 +85,23 @@ impl Measurement {
     /// What tells it apart.
     #[must_use]
     pub fn key(&self) -> Key {
-        key(&self.data_set, self.is_validation, &self.instance, &self.method, self.eta0)
+        let Self { data_set, is_validation, instance, method, eta0, model, .. } = self;
+        key(data_set, *is_validation, instance, method, *eta0, model.clone())
     }
 }
 
 /// What tells a run apart before it is made.
 #[must_use]
-pub fn key(data_set: &str, is_validation: bool, instance: &str, method: &str, eta0: Option<f64>) -> Key {
+pub fn key(
+    data_set: &str,
+    is_validation: bool,
+    instance: &str,
+    method: &str,
+    eta0: Option<f64>,
+    model: Option<String>,
+) -> Key {
     let eta0 = eta0.map_or_else(String::new, |eta0| eta0.to_string());
-    (data_set.to_string(), is_validation, instance.to_string(), method.to_string(), eta0)
+    (data_set.to_string(), is_validation, instance.to_string(), method.to_string(), eta0, model)
 }
 
 /// Runs a method on an instance whose optimum is known, for so many steps.
@@ -102,6 +126,8 @@ pub fn measure(
         instance: example.name.clone(),
         method: contender.method.clone(),
         eta0: contender.eta0,
+        model: contender.fingerprint(),
+        steps,
         optimum: example.optimum.unwrap_or(f64::NAN),
         best: solution.trace.iter().map(|row| row.best).collect(),
         seconds: solution.trace.iter().map(|row| row.seconds).collect(),
@@ -193,6 +219,10 @@ pub fn rows<'a>(all: &'a [Measurement], data_set: &str, columns: &[usize], choic
                 })
                 .collect();
             let chosen = chosen?;
+            let is_judged = by_variant.keys().any(|(other, _, is_validation)| *other == method && *is_validation);
+            if variants.len() > 1 && choice == Choice::Validation && !is_judged {
+                return None;
+            }
             let name = match (variants.len() > 1, choice) {
                 (false, _) => method.to_string(),
                 (true, Choice::Validation) => format!("{method}, grid by validation"),
@@ -262,6 +292,8 @@ mod tests {
             instance: instance.to_string(),
             method: method.to_string(),
             eta0,
+            model: None,
+            steps: 2,
             optimum: 100.0,
             best: best.to_vec(),
             seconds: vec![0.0; best.len()],

@@ -4,11 +4,12 @@
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
-use bundlenet::learn::{Architecture, Attention, Centre, Schema, StepUnit, rollout};
+use bundlenet::learn::{Architecture, Attention, Centre, Precision, Schema, StepUnit, rollout};
 use bundlenet::{
     Family, FnOracle, Generator, Limits, MethodName, Model, Oracle, Problem, PruningSettings, Record, Settings, Silent,
     Status, ValidSettings, solve, solve_batch,
 };
+use safetensors::tensor::{SafeTensors, TensorView};
 
 fn problem(family: Family, index: usize) -> Problem {
     Generator::new(family, 11).instance(index).unwrap().problem
@@ -159,6 +160,38 @@ fn a_network_out_of_its_mind_ends_with_the_best_point() {
             let solution = solve(&mut *problem.dual(), None, &settings(model, 40), &mut Silent, None).unwrap();
             assert!(solution.value >= 0.0 && solution.point.iter().all(|entry| entry.is_finite()));
         }
+    }
+}
+
+#[test]
+fn weights_beyond_all_bounds_prove_nothing() {
+    // Logits that are not finite once made an empty set of weights, and of that a proof.
+    let model = Model::untrained(&architectures()[0], 2);
+    let bytes = model.to_bytes(Precision::Single).unwrap();
+    let (_, header) = SafeTensors::read_metadata(&bytes).unwrap();
+    let mut tensors = vec![];
+    let stored = SafeTensors::deserialize(&bytes).unwrap();
+    for (name, tensor) in stored.iter() {
+        let mut data = tensor.data().to_vec();
+        if name == "query.2.bias" || name == "key.2.bias" {
+            data.chunks_exact_mut(4).for_each(|entry| entry.copy_from_slice(&3e38_f32.to_le_bytes()));
+        }
+        tensors.push((name.to_string(), tensor.dtype(), tensor.shape().to_vec(), data));
+    }
+    let views: Vec<_> = tensors
+        .iter()
+        .map(|(name, dtype, shape, data)| (name, TensorView::new(*dtype, shape.clone(), data).unwrap()))
+        .collect();
+    let huge = safetensors::serialize(views, header.metadata().clone()).unwrap();
+    let huge = Model::from_bytes(std::path::Path::new("huge"), &huge).unwrap();
+    for family in [Family::Ga10x100, Family::McSml40] {
+        let problem = problem(family, 0);
+        let exact =
+            solve(&mut *problem.dual(), None, &Settings::default().check().unwrap(), &mut Silent, None).unwrap();
+        let solution = solve(&mut *problem.dual(), None, &settings(huge.clone(), 20), &mut Silent, None).unwrap();
+        assert_ne!(solution.status, Status::Optimal);
+        let gap = (solution.value - exact.value).abs() / solution.value.abs();
+        assert!(solution.certificate.is_none_or(|proved| proved >= gap - 2e-7), "{:?} {gap}", solution.certificate);
     }
 }
 

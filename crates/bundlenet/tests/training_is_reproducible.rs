@@ -4,7 +4,7 @@ use std::ops::ControlFlow;
 use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use bundlenet::learn::train::{Event, Finished, Loss, TrainSettings, train};
+use bundlenet::learn::train::{Event, Evolving, Finished, Loss, TrainSettings, train};
 use bundlenet::learn::{Architecture, Attention, Centre, Sampling, Schema};
 use bundlenet::{Error, Model};
 
@@ -89,6 +89,7 @@ fn every_variant_trains() {
         settings.network.features = schema;
         settings.network.centre = Centre::Softmin;
         settings.network.shortcut = false;
+        settings.evolution.weights = Evolving::All;
         let out = folder.path().join(index.to_string());
         assert_eq!(train(&settings, &out, false, &quiet).unwrap(), Finished::Completely);
         let model = Model::load(out.join("last.safetensors")).unwrap();

@@ -301,7 +301,9 @@ impl Tracker {
         }
         let product = |place: usize| {
             let row = bundle.gram_row(place);
-            self.last.weights.iter().map(|&(other, weight)| weight * row[other]).sum::<f64>()
+            // Under a cap, the newest cut may have taken the place of one that had a weight.
+            let weights = self.last.weights.iter().filter(|(other, _)| *other != newest);
+            weights.map(|&(other, weight)| weight * row[other]).sum::<f64>()
         };
         (self.last.trial_slope, self.last.centre_slope) = (product(newest), product(centre));
     }

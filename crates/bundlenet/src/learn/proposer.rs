@@ -159,6 +159,13 @@ impl<S: Real> NetworkProposer<S> {
         proposal.weights.clear();
         // They add up to 1 in double precision, too: a bound is only valid with weights that do.
         let total: f64 = self.weights.iter().map(|weight| weight.wide()).sum();
+        if !(total.is_finite() && total > 0.0 && proposal.eta.is_finite()) {
+            // A network out of its mind: a plain subgradient step of the unit's length is always valid.
+            self.weights.fill(S::ZERO);
+            proposal.eta = self.unit;
+            proposal.centre_policy = CentrePolicy::Soft { temperature: 1.0, offset: 0.0 };
+            proposal.weights.push((bundle.newest(), 1.0));
+        }
         let weighted = self.places.iter().zip(&self.weights).filter(|(_, weight)| **weight > S::ZERO);
         proposal.weights.extend(weighted.map(|(&place, weight)| (place, weight.wide() / total)));
         bundle.aggregate(&proposal.weights, &mut proposal.direction);

@@ -187,9 +187,7 @@ macro_rules! multiply_by {
         ) {
             // SAFETY: the caller's contract is that of the function.
             unsafe {
-                matrixmultiply::$gemm(
-                    m, k, n, 1.0, a, a_row, a_column, b, b_row, b_column, beta, c, c_row, c_column,
-                );
+                matrixmultiply::$gemm(m, k, n, 1.0, a, a_row, a_column, b, b_row, b_column, beta, c, c_row, c_column);
             }
         }
     };

@@ -15,8 +15,8 @@ pub struct TrainSettings {
     pub name: String,
     /// Seed of all random numbers.
     pub seed: u64,
-    /// A model to start from instead of random weights; its architecture must be the one below, but for the unit of the step
-    /// length.
+    /// A model to start from instead of random weights; its architecture must be the one below. Unless another one is given
+    /// there, its scale of the step length stays.
     pub start_from: Option<PathBuf>,
     /// What it learns from.
     pub data: DataSettings,
@@ -210,10 +210,21 @@ impl TrainSettings {
         let positive = |number: f64| number > 0.0 && number.is_finite();
         let share = |number: f64| number > 0.0 && number <= 1.0;
         let columns = &self.validation.steps;
-        let rules: [(bool, &'static str, &'static str, String); 16] = [
+        let is_some_limit = |limit: Option<usize>| limit != Some(0);
+        let DataSettings { train_limit, validation_limit, .. } = self.data;
+        let evolves_nothing = !self.network.shortcut && evolution.weights == Evolving::Shortcut;
+        let rules = [
             (!self.data.train.is_empty(), "data.train", "at least one folder or file", "none".to_string()),
+            (is_some_limit(train_limit), "data.train_limit", "at least 1", "0".to_string()),
+            (is_some_limit(validation_limit), "data.validation_limit", "at least 1", "0".to_string()),
+            (
+                !evolves_nothing || evolution.generations == 0,
+                "evolution.weights",
+                "weights that the network has (network.shortcut is off)",
+                "shortcut".to_string(),
+            ),
             (*batch > 0, "gradient.batch", "at least 1", batch.to_string()),
-            (*horizon > 0, "gradient.horizon", "at least 1", horizon.to_string()),
+            ((1..=100_000).contains(horizon), "gradient.horizon", "from 1 to 100000", horizon.to_string()),
             (
                 horizon_min.is_none_or(|least| (1..=*horizon).contains(&least)),
                 "gradient.horizon_min",

@@ -43,13 +43,13 @@ impl Example {
         Self { name: name.to_string(), oracle, start: None, optimum: None }
     }
 
-    /// Computes the optimum by the exact bundle method, unless it is known.
+    /// Computes the optimum by the exact bundle method, to 1e-9 or as far as the limits let it, unless it is known.
     ///
     /// # Errors
     /// If the oracle fails at the start.
-    pub fn with_optimum(mut self) -> Result<Self, Error> {
+    pub fn with_optimum(mut self, limits: &Limits) -> Result<Self, Error> {
         if self.optimum.is_none() {
-            let limits = Limits { steps: Some(3000), ..Limits::default() };
+            let limits = limits.clone();
             let settings = Settings { limits, tolerances: Tolerances { gap: 1e-9 }, ..Settings::default() }.check()?;
             let mut oracle = (self.oracle)();
             let solution = solve(&mut *oracle, self.start.as_deref(), &settings, &mut Silent, None)
@@ -97,7 +97,10 @@ impl Data {
             split(train_data)
         } else {
             let examples = |data: Vec<Grouped>| data.into_iter().map(|grouped| grouped.example).collect();
-            (examples(train_data), examples(read_all(validation)?))
+            // Where a source has parts of its own, what is for validation and test is not to learn from.
+            let has_train = train_data.iter().any(|grouped| grouped.split == Some(Split::Train));
+            let is_train = |grouped: &Grouped| !has_train || grouped.split.is_none_or(|part| part == Split::Train);
+            (examples(train_data.into_iter().filter(is_train).collect()), examples(read_all(validation)?))
         };
         let found = |name, count: usize| {
             let expected = "at least one instance";
@@ -113,18 +116,21 @@ impl Data {
 
 /// Sets a part aside for validation, never through a group.
 fn split(data: Vec<Grouped>) -> (Vec<Example>, Vec<Example>) {
-    let has_validation = data.iter().any(|grouped| grouped.split == Some(Split::Validation));
+    let has = |part| data.iter().any(|grouped| grouped.split == Some(part));
+    let has_validation = has(Split::Validation) && has(Split::Train);
     let groups: Vec<usize> = {
         let mut groups: Vec<usize> = data.iter().map(|grouped| grouped.group).collect();
         groups.sort_unstable();
         groups.dedup();
         groups
     };
+    // Every eighth group; of fewer, the last.
+    let held = groups.len().clamp(1, 8);
     let (mut train, mut validation) = (vec![], vec![]);
     for Grouped { example, group, split } in data {
         let part = if has_validation {
             split.unwrap_or(Split::Train)
-        } else if groups.binary_search(&group).is_ok_and(|rank| rank % 8 == 7) || groups.len() == 1 {
+        } else if groups.binary_search(&group).is_ok_and(|rank| rank % held == held - 1) {
             Split::Validation
         } else {
             Split::Train

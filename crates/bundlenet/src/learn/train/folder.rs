@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use rayon::prelude::*;
@@ -17,10 +17,13 @@ use super::trainer::{Best, Measurement, NetworkState, Report, State, Trainer};
 use crate::error::{Error, ParseError};
 use crate::learn::architecture::Layout;
 use crate::learn::checkpoint::{CHECKPOINT_VERSION, Precision, Stored, Tensors, write_whole};
-use crate::settings::InvalidSetting;
+use crate::settings::{InvalidSetting, Limits};
 
 /// Seconds between two checkpoints, at least.
 const BETWEEN_CHECKPOINTS: Duration = Duration::from_secs(2);
+
+/// Steps that the optimum of an instance may take: on the largest it is then good to 1e-3, which is enough to learn from.
+const MOST_STEPS: usize = 3000;
 
 /// What is happening.
 #[derive(Debug)]
@@ -54,7 +57,7 @@ pub enum Finished {
 
 /// What is stored beside the numbers.
 #[derive(Serialize, Deserialize)]
-struct Stored1 {
+struct StoredState {
     version: u32,
     settings: TrainSettings,
     step_scale: f64,
@@ -89,7 +92,9 @@ pub fn train(
     let text = toml::to_string(settings).map_err(std::io::Error::other);
     let text = text.map_err(|source| Error::Write { path: run.path("config.toml"), source })?;
     write_whole(&run.path("config.toml"), text.as_bytes())?;
-    run.find_optima(&mut train, &mut validation, observer)?;
+    if run.find_optima(&mut train, &mut validation, is_resumed, observer)?.is_break() {
+        return Ok(Finished::Interrupted);
+    }
     let instances = (train.len(), validation.len());
     let mut trainer = match state {
         Some(state) => Trainer::resume(settings.clone(), train, validation, state)?,
@@ -169,7 +174,7 @@ impl Folder {
         }
         tensors.push_wide("features.mean", &network.mean);
         tensors.push_wide("features.deviation", &network.deviation);
-        let metadata = Stored1 {
+        let metadata = StoredState {
             version: CHECKPOINT_VERSION,
             settings: trainer.settings().clone(),
             step_scale: network.step_scale,
@@ -198,7 +203,7 @@ impl Folder {
             return Err(InvalidSetting { name, expected, found: self.0.display().to_string() }.into());
         }
         let bytes = std::fs::read(&path).map_err(|source| Error::Read { path: path.clone(), source })?;
-        let (stored, metadata): (_, Stored1) = Stored::read(&path, &bytes)?;
+        let (stored, metadata): (_, StoredState) = Stored::read(&path, &bytes)?;
         // More of the same is no change of what has been done so far.
         let comparable = |settings: &TrainSettings| {
             let mut settings = settings.clone();
@@ -245,10 +250,12 @@ impl Folder {
         &self,
         train: &mut [Example],
         validation: &mut [Example],
+        is_resumed: bool,
         observer: &(dyn Fn(&Event<'_>) -> ControlFlow<()> + Sync),
-    ) -> Result<(), Error> {
+    ) -> Result<ControlFlow<()>, Error> {
         let path = self.path("optima.json");
-        let known: BTreeMap<String, f64> = if path.exists() {
+        // Names alone do not tell whether a file that lies there is about the same instances.
+        let known: BTreeMap<String, f64> = if is_resumed && path.exists() {
             let text = std::fs::read_to_string(&path).map_err(|source| Error::Read { path: path.clone(), source })?;
             serde_json::from_str(&text).map_err(|error| {
                 let expected = "an object of names and optima".to_string();
@@ -260,17 +267,26 @@ impl Folder {
         };
         let total = train.len() + validation.len();
         let done = AtomicUsize::new(0);
+        let limits = Limits { steps: Some(MOST_STEPS), ..Limits::default() };
+        let is_over = AtomicBool::new(false);
         train.par_iter_mut().chain(&mut *validation).try_for_each(|example| {
+            if is_over.load(Ordering::Relaxed) {
+                return Ok(());
+            }
             example.optimum = example.optimum.or(known.get(&example.name).copied());
-            *example = example.clone().with_optimum()?;
+            *example = example.clone().with_optimum(&limits)?;
             let done = done.fetch_add(1, Ordering::Relaxed) + 1;
-            let _ = observer(&Event::Optima { done, total });
+            if observer(&Event::Optima { done, total }).is_break() {
+                is_over.store(true, Ordering::Relaxed);
+            }
             Ok::<_, Error>(())
         })?;
-        let optima: BTreeMap<&str, Option<f64>> =
-            train.iter().chain(&*validation).map(|example| (example.name.as_str(), example.optimum)).collect();
+        let found = train.iter().chain(&*validation);
+        let optima: BTreeMap<&str, f64> =
+            found.filter_map(|example| Some((example.name.as_str(), example.optimum?))).collect();
         let text = serde_json::to_string_pretty(&optima);
         let text = text.map_err(|error| Error::Write { path: path.clone(), source: error.into() })?;
-        write_whole(&path, text.as_bytes())
+        write_whole(&path, text.as_bytes())?;
+        Ok(if is_over.into_inner() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) })
     }
 }

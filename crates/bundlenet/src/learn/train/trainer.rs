@@ -19,7 +19,7 @@ use crate::learn::unroll::{Subject, Unroll, Weight};
 use crate::master::Proximity;
 use crate::oracle::Minimized;
 use crate::problems::Stream;
-use crate::settings::{Limits, Settings, Tolerances, ValidSettings};
+use crate::settings::{InvalidSetting, Limits, Settings, Tolerances, ValidSettings};
 
 /// Instances of a batch that one task unrolls; fixed, so that sums do not depend on the number of threads.
 const TASK: usize = 4;
@@ -131,12 +131,20 @@ pub(crate) struct NetworkState {
 
 impl Trainer {
     /// Begins a training: finds the unit of the step length and the statistics of the features, and draws weights.
-    /// Examples need their optima, unless only the paper's loss is used.
+    /// Examples need their optima; those for training do not where only the paper's loss is used.
     ///
     /// # Errors
     /// If the settings cannot be used or an oracle fails.
     pub fn new(settings: TrainSettings, train: Vec<Example>, validation: Vec<Example>) -> Result<Self, Error> {
         settings.check()?;
+        let needs_optima = settings.evolution.generations > 0 || settings.gradient.loss == Loss::Gap;
+        let lacks = |examples: &[Example], needs: bool| {
+            examples.is_empty() || needs && examples.iter().any(|example| example.optimum.is_none())
+        };
+        if lacks(&train, needs_optima) || lacks(&validation, true) {
+            let (name, expected) = ("examples", "at least one for training and for validation, with their optima");
+            return Err(InvalidSetting { name, expected, found: "others".to_string() }.into());
+        }
         let sample = super::data::limited(train.clone(), Some(SAMPLE));
         let network = match &settings.start_from {
             Some(path) => start_from(path, &settings.network)?,
@@ -152,13 +160,12 @@ impl Trainer {
             }
         };
         let count = network.weights.len();
-        let network =
-            NetworkState {
-                step_scale: network.architecture.step_scale.unwrap_or(1.0),
-                mean: network.mean,
-                deviation: network.deviation,
-                weights: network.weights,
-            };
+        let network = NetworkState {
+            step_scale: network.architecture.step_scale.unwrap_or(1.0),
+            mean: network.mean,
+            deviation: network.deviation,
+            weights: network.weights,
+        };
         let state = State {
             network,
             gradient: Optimizer::new(count),
