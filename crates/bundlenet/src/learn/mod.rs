@@ -1,6 +1,6 @@
 //! The Bundle Network: a small recurrent network with attention in the place of the master problem.
 //!
-//! One step, in the order of the code ([`NetworkProposer`], then the bundle method's own loop):
+//! One step, in the order of the code (`proposer.rs`, then the bundle method's own loop):
 //!
 //! ```text
 //! features of the run so far  ->  recurrent cell  ->  three vectors  ->  three decoders:
