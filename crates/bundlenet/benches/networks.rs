@@ -12,7 +12,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use bundlenet::learn::train::{
-    DataSettings, Example, GradientSettings, Loss, TrainSettings, Trainer, ValidationSettings,
+    DataSettings, EvolutionSettings, Example, GradientSettings, Loss, TrainSettings, Trainer, ValidationSettings,
 };
 use bundlenet::learn::{Architecture, Centre, Schema, StepUnit};
 use bundlenet::{Family, FnOracle, Generator, Limits, MethodName, Model, Problem, Settings, Silent, solve};
@@ -81,6 +81,7 @@ fn epoch(name: &str, architecture: &Architecture, bar: &str) {
         data: DataSettings { train: vec!["generated".to_string()], ..DataSettings::default() },
         network: architecture.clone(),
         gradient: GradientSettings { updates, batch: BATCH, loss: Loss::Paper, ..GradientSettings::default() },
+        evolution: EvolutionSettings { generations: 0, ..EvolutionSettings::default() },
         validation: ValidationSettings { steps: vec![1], updates: usize::MAX, ..ValidationSettings::default() },
         ..TrainSettings::default()
     };
@@ -113,13 +114,13 @@ fn main() {
         "{:<30} {:>8} {:>8} {:>8} {:>8} {:>9}   bar for the run",
         "milliseconds for 100 steps", "weights", "run", "oracle", "network", "overhead"
     );
-    let small = Architecture { hidden: 8, decoder: 16, ..Architecture::default() };
+    let larger = Architecture { hidden: 32, decoder: 128, ..Architecture::default() };
     let pool = rayon::ThreadPoolBuilder::new().num_threads(1).build().unwrap();
     pool.install(|| {
         for (family, bar) in [(Family::McSml40, "at most 30"), (Family::Ga20x400, "at most 45")] {
             bench(family, "paper, hidden 128", &paper(), bar);
-            bench(family, "default", &Architecture::default(), "");
-            bench(family, "hidden 8", &small, "");
+            bench(family, "hidden 32", &larger, "");
+            bench(family, "default, hidden 8", &Architecture::default(), "");
         }
     });
     println!("\n{:<30} {:>8} {:>8} {:>9}", "seconds for an epoch", "epoch", "oracle", "ratio");
