@@ -189,6 +189,9 @@ impl Solve {
             let method = self.method.name();
             return Err(Failure::Input(anyhow::anyhow!("--model: expected --method network, found {method}")));
         }
+        if self.eta0.is_some() && matches!(self.method, Method::Network) {
+            return Err(Failure::Input(anyhow::anyhow!("--eta0: a network chooses its own step length")));
+        }
         Settings {
             method: match self.method {
                 Method::Bundle => MethodName::Bundle,

@@ -1,28 +1,11 @@
 //! Experiments as a user runs them: tables, raw runs, the report, and going on after an interruption.
 
+mod program_runs;
+
 use std::path::Path;
-use std::process::{Command, Output};
 
+use program_runs::{failure, success};
 use serde_json::Value;
-
-fn run(arguments: &[&str]) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_bundlenet")).args(arguments).output().unwrap()
-}
-
-#[track_caller]
-fn success(arguments: &[&str]) -> String {
-    let output = run(arguments);
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-    String::from_utf8(output.stdout).unwrap()
-}
-
-#[track_caller]
-fn failure(arguments: &[&str]) -> (i32, String) {
-    let output = run(arguments);
-    let message = String::from_utf8(output.stderr).unwrap();
-    assert!(!message.contains("panicked"), "{message}");
-    (output.status.code().unwrap(), message)
-}
 
 /// The data inside a report.
 fn data_of(page: &Path) -> Value {

@@ -1,9 +1,12 @@
 //! Training and using a network as a user does it: settings, the run folder, kills, models, errors.
 
+mod program_runs;
+
 use std::path::Path;
-use std::process::{Command, Output, Stdio};
+use std::process::Stdio;
 use std::time::Duration;
 
+use program_runs::{command, failure, run, success};
 use serde_json::Value;
 
 /// A training of about a second.
@@ -27,31 +30,6 @@ steps = [5, 10]
 updates = 2
 generations = 1
 "#;
-
-fn command(arguments: &[&str]) -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_bundlenet"));
-    command.args(arguments);
-    command
-}
-
-fn run(arguments: &[&str]) -> Output {
-    command(arguments).output().unwrap()
-}
-
-#[track_caller]
-fn success(arguments: &[&str]) -> String {
-    let output = run(arguments);
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-    String::from_utf8(output.stdout).unwrap()
-}
-
-#[track_caller]
-fn failure(arguments: &[&str]) -> (i32, String) {
-    let output = run(arguments);
-    let message = String::from_utf8(output.stderr).unwrap();
-    assert!(!message.contains("panicked"), "{message}");
-    (output.status.code().unwrap(), message)
-}
 
 fn text(path: &Path) -> &str {
     path.to_str().unwrap()
@@ -171,6 +149,8 @@ fn mistakes_get_clear_errors() {
     assert!(code == 2 && message.contains("broken.safetensors"), "{message}");
     let (code, message) = failure(&["solve", "--model", text(&broken), "x.json"]);
     assert!(code == 2 && message.contains("--model: expected --method network, found bundle"), "{message}");
+    let (code, message) = failure(&["solve", "--method=network", "--eta0=7", "x.json"]);
+    assert!(code == 2 && message.contains("--eta0: a network chooses its own step length"), "{message}");
     let (code, message) = failure(&["train", "--resume", "--out", text(&folder.path().join("none"))]);
     assert!(code == 2 && message.contains("expected a training to resume, found none"), "{message}");
     let (code, message) = failure(&["models", text(&folder.path().join("none"))]);

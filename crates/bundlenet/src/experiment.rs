@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use crate::driver::solve;
 use crate::error::Error;
 use crate::learn::Precision;
-use crate::learn::train::Example;
+use crate::learn::train::{Example, gap_percent};
 use crate::observe::Silent;
 use crate::settings::{Limits, Settings, ValidSettings};
 
@@ -72,8 +72,7 @@ impl Measurement {
     #[must_use]
     pub fn gap(&self, steps: usize) -> f64 {
         let best = self.best.get(steps).or(self.best.last()).copied().unwrap_or(f64::NAN);
-        let magnitude = if self.optimum == 0.0 { 1.0 } else { self.optimum.abs() };
-        100.0 * (best - self.optimum).abs() / magnitude
+        gap_percent(best, self.optimum)
     }
 
     /// Seconds after so many steps.

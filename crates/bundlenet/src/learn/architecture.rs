@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use super::features::{Schema, Transform};
 use super::ops::attention::Attention;
 use super::ops::decoder::Activation;
+use crate::master::Proximity;
 use crate::settings::InvalidSetting;
 
 /// The shape of a network; it travels with the weights.
@@ -104,6 +105,16 @@ pub enum StepUnit {
     /// there over the norm of the subgradient; where that is 0, too, the root of the number of variables.
     #[default]
     Start,
+}
+
+impl StepUnit {
+    /// The unit of a run, from its start point and the scaled function's value there.
+    pub(crate) fn of(self, start: &[f64], value: f64) -> f64 {
+        match self {
+            Self::One => 1.0,
+            Self::Start => Proximity::automatic(start, value).eta(),
+        }
+    }
 }
 
 /// Largest sizes accepted: beyond them a mistake is more likely than a network.

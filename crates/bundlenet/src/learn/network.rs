@@ -3,11 +3,10 @@
 //! A row is an instance. Forward writes everything that backward needs to a [`Tape`]; in use the tape has one step that is
 //! written over and over, so training and use share every line.
 
-use super::architecture::{Affine, Architecture, Layout, StepUnit};
+use super::architecture::{Affine, Architecture, Layout};
 use super::features::Transform;
 use super::ops::{lstm, matrix, sampling};
 use super::real::Real;
-use crate::master::Proximity;
 use crate::problems::Stream;
 
 /// Weights, with what says how to use them.
@@ -60,11 +59,7 @@ impl<S: Real> Network<S> {
 
     /// Unit of the step length in a run, from its start point and the scaled function's value there.
     pub(crate) fn step_unit(&self, start: &[f64], value: f64) -> f64 {
-        let unit = match self.architecture.step_unit {
-            StepUnit::One => 1.0,
-            StepUnit::Start => Proximity::automatic(start, value).eta(),
-        };
-        unit * self.architecture.step_scale.unwrap_or(1.0)
+        self.architecture.step_unit.of(start, value) * self.architecture.step_scale.unwrap_or(1.0)
     }
 
     fn layer(&self, layer: &Affine) -> (&[S], &[S]) {

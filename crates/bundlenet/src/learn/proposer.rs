@@ -99,8 +99,8 @@ impl<S: Real> NetworkProposer<S> {
             self.features.iter_mut().for_each(|feature| *feature = signed_log(*feature));
         }
         #[cfg(test)]
-        if let Some(recorded) = &mut self.replay {
-            (self.features, self.observed) = recorded.pop_front().unwrap();
+        if let Some(recorded) = self.replay.as_mut().and_then(std::collections::VecDeque::pop_front) {
+            (self.features, self.observed) = recorded;
         }
         let input = &mut tape.input[step][row * (inputs + size)..(row + 1) * (inputs + size)];
         self.network.transform(&self.features, &mut input[..inputs]);

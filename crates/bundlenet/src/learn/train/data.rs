@@ -64,6 +64,16 @@ impl Example {
     }
 }
 
+/// What a gap is relative to.
+pub(crate) fn magnitude(optimum: f64) -> f64 {
+    if optimum == 0.0 { 1.0 } else { optimum.abs() }
+}
+
+/// Gap of a value in percent of the optimum.
+pub(crate) fn gap_percent(value: f64, optimum: f64) -> f64 {
+    100.0 * (value - optimum).abs() / magnitude(optimum)
+}
+
 /// The instances that a source names: a folder, a file, `academic`, or `generate:FAMILY:COUNT:SEED` (a family or `max-affine`). Of a source that knows its parts (one that
 /// was generated) only those of the given one.
 ///

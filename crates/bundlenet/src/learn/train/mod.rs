@@ -10,6 +10,7 @@ mod trainer;
 pub use config::{
     DataSettings, EvolutionSettings, Evolving, GradientSettings, Loss, Objective, TrainSettings, ValidationSettings,
 };
+pub(crate) use data::gap_percent;
 pub use data::{Example, MakeOracle, limited, read_examples};
 pub use folder::{Event, Finished, train};
 pub use trainer::{Measurement, Report, Stage, Trainer};

@@ -8,7 +8,7 @@ use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
 use super::config::{Evolving, Loss, Objective, TrainSettings};
-use super::data::Example;
+use super::data::{Example, gap_percent, magnitude};
 use super::optimizer::{Optimizer, clip};
 use crate::batch::{runs_in_step, solve_in_step};
 use crate::error::Error;
@@ -16,7 +16,6 @@ use crate::learn::architecture::{Architecture, StepUnit};
 use crate::learn::model::{Card, Model};
 use crate::learn::network::Network;
 use crate::learn::unroll::{Subject, Unroll, Weight};
-use crate::master::Proximity;
 use crate::oracle::Minimized;
 use crate::problems::Stream;
 use crate::settings::{InvalidSetting, Limits, Settings, Tolerances, ValidSettings};
@@ -529,11 +528,6 @@ fn start_from(path: &Path, wanted: &Architecture) -> Result<Network<f32>, Error>
     Ok(network)
 }
 
-/// What a gap is relative to.
-fn magnitude(optimum: f64) -> f64 {
-    if optimum == 0.0 { 1.0 } else { optimum.abs() }
-}
-
 /// Ranks from -1/2 to 1/2; equal numbers share the mean of theirs.
 fn centred_ranks(numbers: &[f64]) -> Vec<f32> {
     let mut order: Vec<usize> = (0..numbers.len()).collect();
@@ -639,7 +633,7 @@ fn evaluate(network: &Arc<Network<f32>>, examples: &[&Example], columns: &[usize
             for (sum, &column) in total.gaps.iter_mut().zip(columns) {
                 // A run that ended early keeps its best value.
                 let best = trace[column.min(trace.len() - 1)].best;
-                let gap = 100.0 * (best - optimum).abs() / magnitude(optimum);
+                let gap = gap_percent(best, optimum);
                 *sum += share * gap;
                 total.logarithm += share * gap.max(LEAST_OF_EACH).ln() / columns.len() as f64;
             }
@@ -703,11 +697,7 @@ fn way_to_minimum(example: &Example, unit: StepUnit) -> Result<f64, crate::error
         let middle = 0.5 * (low + high);
         if slope_at(middle)? < 0.0 { low = middle } else { high = middle }
     }
-    let unit = match unit {
-        StepUnit::One => 1.0,
-        StepUnit::Start => Proximity::automatic(&start, value / norm).eta(),
-    };
-    Ok(0.5 * (low + high) / unit)
+    Ok(0.5 * (low + high) / unit.of(&start, value / norm))
 }
 
 /// Mean and deviation of the features along runs of a network.
