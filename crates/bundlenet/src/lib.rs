@@ -39,6 +39,8 @@
 mod academic;
 mod batch;
 mod bundle;
+#[allow(dead_code)]
+mod cholesky;
 mod driver;
 mod error;
 pub mod experiment;

@@ -24,6 +24,8 @@ impl Block {
 /// Implementations other than [`Portable`] are only ever named by [`multiversion`], after it has made sure that the
 /// machine has the instructions.
 pub(crate) trait Lanes: Copy {
+    /// How many of them the registers hold.
+    const REGISTERS: usize;
     fn splat(number: f64) -> Self;
     fn load(block: &Block) -> Self;
     fn store(self, block: &mut Block);
@@ -83,6 +85,8 @@ impl Portable {
 }
 
 impl Lanes for Portable {
+    // Sixteen of two numbers each, on most machines.
+    const REGISTERS: usize = 4;
     #[inline(always)]
     fn splat(number: f64) -> Self {
         Self([number; LANES])
@@ -132,7 +136,7 @@ impl Lanes for Portable {
 /// Implements [`Lanes`] by intrinsics on an array of registers.
 #[cfg(target_arch = "x86_64")]
 macro_rules! lanes_by_intrinsics {
-    ($name:ident, $register:ty, $count:literal, $set1:ident, $load:ident, $store:ident, $load_array:ident, $add:ident, $sub:ident,
+    ($name:ident, $register:ty, $count:literal, $registers:literal, $set1:ident, $load:ident, $store:ident, $load_array:ident, $add:ident, $sub:ident,
      $mul:ident, $div:ident, $min:ident, $max:ident, |$a:ident, $b:ident, $yes:ident, $no:ident| $select:expr) => {
         #[derive(Clone, Copy)]
         pub(crate) struct $name([$register; $count]);
@@ -145,6 +149,7 @@ macro_rules! lanes_by_intrinsics {
         }
 
         impl Lanes for $name {
+            const REGISTERS: usize = $registers;
             #[inline(always)]
             fn splat(number: f64) -> Self {
                 // SAFETY: `multiversion` has made sure of the instructions, here and below.
@@ -219,6 +224,7 @@ mod x86_64 {
         Avx2,
         __m256d,
         2,
+        8,
         _mm256_set1_pd,
         _mm256_load_pd,
         _mm256_store_pd,
@@ -235,6 +241,7 @@ mod x86_64 {
         Avx512,
         __m512d,
         1,
+        32,
         _mm512_set1_pd,
         _mm512_load_pd,
         _mm512_store_pd,
