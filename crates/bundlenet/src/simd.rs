@@ -41,6 +41,8 @@ pub(crate) trait Lanes: Copy {
     fn max(self, other: Self) -> Self;
     /// `yes` where `self < other`, `no` elsewhere.
     fn if_less(self, other: Self, yes: Self, no: Self) -> Self;
+    /// The columns of eight rows.
+    fn transpose(rows: [Self; LANES]) -> [Self; LANES];
 
     #[inline(always)]
     fn block(self) -> Block {
@@ -131,13 +133,23 @@ impl Lanes for Portable {
     fn if_less(self, other: Self, yes: Self, no: Self) -> Self {
         Self(std::array::from_fn(|lane| if self.0[lane] < other.0[lane] { yes.0[lane] } else { no.0[lane] }))
     }
+    #[inline(always)]
+    fn transpose(rows: [Self; LANES]) -> [Self; LANES] {
+        let mut columns = [Self([0.0; LANES]); LANES];
+        for (lane, row) in rows.iter().enumerate() {
+            for (column, number) in columns.iter_mut().zip(row.0) {
+                column.0[lane] = number;
+            }
+        }
+        columns
+    }
 }
 
 /// Implements [`Lanes`] by intrinsics on an array of registers.
 #[cfg(target_arch = "x86_64")]
 macro_rules! lanes_by_intrinsics {
     ($name:ident, $register:ty, $count:literal, $registers:literal, $set1:ident, $load:ident, $store:ident, $load_array:ident, $add:ident, $sub:ident,
-     $mul:ident, $div:ident, $min:ident, $max:ident, |$a:ident, $b:ident, $yes:ident, $no:ident| $select:expr) => {
+     $mul:ident, $div:ident, $min:ident, $max:ident, $transpose:ident, |$a:ident, $b:ident, $yes:ident, $no:ident| $select:expr) => {
         #[derive(Clone, Copy)]
         pub(crate) struct $name([$register; $count]);
 
@@ -210,6 +222,11 @@ macro_rules! lanes_by_intrinsics {
                     unsafe { $select }
                 }))
             }
+            #[inline(always)]
+            fn transpose(rows: [Self; LANES]) -> [Self; LANES] {
+                // SAFETY: as in `splat`.
+                unsafe { $transpose(rows) }
+            }
         }
     };
 }
@@ -235,6 +252,7 @@ mod x86_64 {
         _mm256_div_pd,
         _mm256_min_pd,
         _mm256_max_pd,
+        transpose_avx2,
         |a, b, yes, no| _mm256_blendv_pd(no, yes, _mm256_cmp_pd::<_CMP_LT_OQ>(a, b))
     );
     lanes_by_intrinsics!(
@@ -252,8 +270,47 @@ mod x86_64 {
         _mm512_div_pd,
         _mm512_min_pd,
         _mm512_max_pd,
+        transpose_avx512,
         |a, b, yes, no| _mm512_mask_blend_pd(_mm512_cmp_pd_mask::<_CMP_LT_OQ>(a, b), no, yes)
     );
+
+    #[inline]
+    #[target_feature(enable = "avx2")]
+    fn transpose_avx2(rows: [Avx2; LANES]) -> [Avx2; LANES] {
+        let [a, b, c, d, e, f, g, h] = rows.map(|row| row.0);
+        let quarter = |a, b, c, d| {
+            let (ab, cd) = (_mm256_unpacklo_pd(a, b), _mm256_unpacklo_pd(c, d));
+            let (odd_ab, odd_cd) = (_mm256_unpackhi_pd(a, b), _mm256_unpackhi_pd(c, d));
+            let low = [_mm256_permute2f128_pd::<0x20>(ab, cd), _mm256_permute2f128_pd::<0x20>(odd_ab, odd_cd)];
+            let high = [_mm256_permute2f128_pd::<0x31>(ab, cd), _mm256_permute2f128_pd::<0x31>(odd_ab, odd_cd)];
+            [low[0], low[1], high[0], high[1]]
+        };
+        let (upper_left, lower_left) = (quarter(a[0], b[0], c[0], d[0]), quarter(e[0], f[0], g[0], h[0]));
+        let (upper_right, lower_right) = (quarter(a[1], b[1], c[1], d[1]), quarter(e[1], f[1], g[1], h[1]));
+        let left = |column: usize| Avx2([upper_left[column], lower_left[column]]);
+        let right = |column: usize| Avx2([upper_right[column], lower_right[column]]);
+        [left(0), left(1), left(2), left(3), right(0), right(1), right(2), right(3)]
+    }
+
+    #[inline]
+    #[target_feature(enable = "avx512f")]
+    fn transpose_avx512(rows: [Avx512; LANES]) -> [Avx512; LANES] {
+        let [a, b, c, d, e, f, g, h] = rows.map(|row| row.0[0]);
+        // Pairs of numbers first, then a table of four by four pairs.
+        let pairs = |ab, cd, ef, gh| {
+            let (abcd, efgh) = (_mm512_shuffle_f64x2::<0x88>(ab, cd), _mm512_shuffle_f64x2::<0x88>(ef, gh));
+            let (odd_abcd, odd_efgh) = (_mm512_shuffle_f64x2::<0xdd>(ab, cd), _mm512_shuffle_f64x2::<0xdd>(ef, gh));
+            let first = Avx512([_mm512_shuffle_f64x2::<0x88>(abcd, efgh)]);
+            let second = Avx512([_mm512_shuffle_f64x2::<0x88>(odd_abcd, odd_efgh)]);
+            let third = Avx512([_mm512_shuffle_f64x2::<0xdd>(abcd, efgh)]);
+            let fourth = Avx512([_mm512_shuffle_f64x2::<0xdd>(odd_abcd, odd_efgh)]);
+            [first, second, third, fourth]
+        };
+        let (low, high) = (_mm512_unpacklo_pd, _mm512_unpackhi_pd);
+        let even = pairs(low(a, b), low(c, d), low(e, f), low(g, h));
+        let odd = pairs(high(a, b), high(c, d), high(e, f), high(g, h));
+        [even[0], odd[0], even[1], odd[1], even[2], odd[2], even[3], odd[3]]
+    }
 }
 #[cfg(target_arch = "x86_64")]
 pub(crate) use x86_64::{Avx2, Avx512};
@@ -341,7 +398,9 @@ mod tests {
     fn every_operation<L: Lanes>(a: &Block, b: &Block) -> (Vec<f64>, [f64; 3]) {
         let (x, y) = (L::load(a), L::load(b));
         let results = [x.add(y), x.sub(y), x.mul(y), x.div(y), x.min(y), x.max(y), x.if_less(y, L::splat(7.0), x)];
-        (results.into_iter().flat_map(|lanes| lanes.block().0).collect(), [x.sum(), x.least(), x.greatest()])
+        let columns = L::transpose(std::array::from_fn(|row| x.add(L::splat(row as f64))));
+        let results = results.into_iter().chain(columns);
+        (results.flat_map(|lanes| lanes.block().0).collect(), [x.sum(), x.least(), x.greatest()])
     }
 
     multiversion! {
@@ -357,6 +416,7 @@ mod tests {
         assert_eq!(portable.len(), best.len());
         assert!(portable.iter().zip(&best).all(|(x, y)| x.to_bits() == y.to_bits()), "{portable:?} {best:?}");
         assert_eq!(totals, best_totals);
+        assert_eq!(portable[7 * LANES + LANES + 2], b.0[1] - 1.0 + a.0[1] + 2.0);
         assert_eq!(totals[1..], [-5.7, f64::INFINITY]);
     }
 
