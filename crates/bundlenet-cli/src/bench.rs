@@ -10,7 +10,7 @@ use std::sync::{Arc, Mutex};
 use bundlenet::experiment::{Choice, Contender, Key, Mean, Measurement, Row, key, markdown, measure, rows};
 use bundlenet::learn::train::{Example, limited, read_examples};
 use bundlenet::problems::{Manifest, Split};
-use bundlenet::{Error, Limits, MethodName, Model, ProximitySettings, Settings, Strategy, Tolerances};
+use bundlenet::{Error, Granularity, Limits, MethodName, Model, ProximitySettings, Settings, Strategy, Tolerances};
 use clap::Args;
 use rayon::prelude::*;
 
@@ -39,12 +39,13 @@ pub(crate) struct Options {
     /// Folder for runs.jsonl, tables.md, table.csv, report.html; runs that are there are not made again
     #[arg(long, value_name = "OUT_DIR")]
     pub(crate) out: PathBuf,
-    /// Methods: network (the general model), auto, constant, soft, hard, balancing, descent, adam
+    /// Methods: network (the general model); component (bundle method with cuts of each component); auto, constant, soft, hard,
+    /// balancing (with cuts of the whole function); descent, adam
     #[arg(
         long,
         value_name = "NAME,...",
         value_delimiter = ',',
-        default_value = "network,auto,constant,soft,hard,balancing,descent,adam"
+        default_value = "network,component,auto,constant,soft,hard,balancing,descent,adam"
     )]
     pub(crate) methods: Vec<String>,
     /// Models of networks; may be repeated
@@ -134,7 +135,7 @@ impl Options {
                 continue;
             }
             let (method, strategy) = match name.as_str() {
-                "auto" => (MethodName::Bundle, Strategy::Auto),
+                "component" | "auto" => (MethodName::Bundle, Strategy::Auto),
                 "constant" => (MethodName::Bundle, Strategy::Constant),
                 "soft" => (MethodName::Bundle, Strategy::Soft),
                 "hard" => (MethodName::Bundle, Strategy::Hard),
@@ -143,18 +144,20 @@ impl Options {
                 "adam" => (MethodName::Adam, Strategy::Auto),
                 other => {
                     return Err(Failure::Input(anyhow::anyhow!(
-                        "--methods: expected network, auto, constant, soft, hard, balancing, descent or adam, found {other:?}"
+                        "--methods: expected network, component, auto, constant, soft, hard, balancing, descent or adam, found {other:?}"
                     )));
                 }
             };
             let mut grid = self.grid.clone();
             grid.sort_by(f64::total_cmp);
             grid.dedup();
-            let etas = if name == "auto" { vec![None] } else { grid.into_iter().map(Some).collect() };
+            // The paper compares methods with cuts of the whole function.
+            let cuts = if name == "component" { Granularity::Component } else { Granularity::Aggregated };
+            let etas = if method == MethodName::Bundle && strategy == Strategy::Auto { vec![None] } else { grid.into_iter().map(Some).collect() };
             for eta0 in etas {
                 let proximity = ProximitySettings { strategy, eta0, ..ProximitySettings::default() };
-                let settings =
-                    Settings { method, proximity, tolerances: Tolerances { gap: 1e-9 }, ..Settings::default() };
+                let tolerances = Tolerances { gap: 1e-9 };
+                let settings = Settings { method, proximity, tolerances, cuts, ..Settings::default() };
                 settings.clone().check().map_err(|error| Failure::Input(error.into()))?;
                 contenders.push(Contender { method: name.clone(), eta0, settings });
             }

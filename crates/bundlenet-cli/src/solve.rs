@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use bundlenet::{
-    Error, Limits, Log, MethodName, Model, Observer, Oracle, Problem, ProximitySettings, ReadOptions, Settings, Silent,
+    Error, Granularity, Limits, Log, MethodName, Model, Observer, Oracle, Problem, ProximitySettings, ReadOptions, Settings, Silent,
     Solution, Status, Strategy, Tolerances, TraceRow, ValidSettings, solve, solve_batch,
 };
 use clap::{Args, ValueEnum};
@@ -62,9 +62,10 @@ pub(crate) struct Solve {
     /// Threads for the oracle [default: all cores]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
     threads: Option<u16>,
-    /// Model of the bundle method
-    #[arg(long, value_enum, default_value = "aggregated")]
-    cuts: Cuts,
+    /// What the bundle method has cuts of: `component`, `aggregated` (the whole function, as in the paper), a number of groups
+    /// of components, or `auto`: components as long as they pay
+    #[arg(long, default_value = "auto", value_name = "auto|component|aggregated|N", value_parser = granularity)]
+    cuts: Granularity,
     /// No log
     #[arg(long)]
     quiet: bool,
@@ -91,10 +92,16 @@ enum StrategyName {
     Balancing,
 }
 
-#[derive(Clone, Copy, ValueEnum)]
-enum Cuts {
-    /// One cut of the whole function for each step
-    Aggregated,
+fn granularity(text: &str) -> Result<Granularity, String> {
+    match text {
+        "auto" => Ok(Granularity::Auto),
+        "component" => Ok(Granularity::Component),
+        "aggregated" => Ok(Granularity::Aggregated),
+        _ => match text.parse() {
+            Ok(groups) if groups > 0 => Ok(Granularity::Groups(groups)),
+            _ => Err("expected auto, component, aggregated or a positive number of groups".to_string()),
+        },
+    }
 }
 
 /// The object printed with `--json`.
@@ -184,7 +191,6 @@ impl Solve {
     }
 
     fn settings(&self) -> Result<ValidSettings, Failure> {
-        let Cuts::Aggregated = self.cuts;
         if self.model.is_some() && !matches!(self.method, Method::Network) {
             let method = self.method.name();
             return Err(Failure::Input(anyhow::anyhow!("--model: expected --method network, found {method}")));
@@ -207,6 +213,7 @@ impl Solve {
                 ..Limits::default()
             },
             tolerances: Tolerances { gap: self.tolerance },
+            cuts: self.cuts,
             proximity: ProximitySettings {
                 strategy: match self.strategy {
                     StrategyName::Auto => Strategy::Auto,

@@ -60,7 +60,7 @@ pub(crate) fn solve_in_step<'a>(
     for (index, (oracle, start)) in oracles.into_iter().enumerate() {
         let network = Arc::clone(network);
         let run = Run::begin(oracle, start, settings, |function, start, settings| {
-            network_method(network, function, start, settings)
+            network_method(network, function, start, settings.pruning.max_cuts, settings.tolerances.gap)
         });
         match run {
             Ok(mut run) => {

@@ -30,10 +30,6 @@ pub(crate) struct Cholesky {
 }
 
 impl Cholesky {
-    pub(crate) fn new() -> Self {
-        Self::default()
-    }
-
     /// Makes room for a matrix of this size, all of its entries zero; memory is kept from call to call.
     pub(crate) fn reset(&mut self, size: usize) {
         let strips = blocks_for(size);
@@ -507,7 +503,7 @@ mod tests {
     #[test]
     fn factors_and_solves() {
         // One after the other in the same memory, with what the one before left behind.
-        let mut cholesky = Cholesky::new();
+        let mut cholesky = Cholesky::default();
         for (seed, size) in SIZES.into_iter().chain(SIZES.into_iter().rev()).enumerate() {
             let matrix = random(size, seed as u64);
             fill(&mut cholesky, &matrix);
@@ -534,7 +530,7 @@ mod tests {
 
     #[test]
     fn every_instruction_set_gives_the_same() {
-        let mut cholesky = Cholesky::new();
+        let mut cholesky = Cholesky::default();
         for size in SIZES {
             let matrix = random(size, 5);
             let mut results = |run: &dyn Fn(&mut Cholesky, &mut [f64])| {
@@ -567,7 +563,7 @@ mod tests {
             let singular: Vec<Vec<f64>> = (0..size)
                 .map(|row| (0..=row).map(|column| at(&matrix, origin(row), origin(column))).collect())
                 .collect();
-            let mut cholesky = Cholesky::new();
+            let mut cholesky = Cholesky::default();
             fill(&mut cholesky, &singular);
             assert_eq!(cholesky.factor(1e-10), copies.len());
             let right: Vec<f64> = (0..size).map(|row| (origin(row) as f64).sin()).collect();
@@ -581,7 +577,7 @@ mod tests {
 
     #[test]
     fn nothing_and_what_is_no_number() {
-        let mut cholesky = Cholesky::new();
+        let mut cholesky = Cholesky::default();
         cholesky.reset(0);
         assert_eq!(cholesky.factor(0.0), 0);
         cholesky.solve(&mut []);

@@ -5,14 +5,16 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
 use crate::error::EvaluationError;
-use crate::learn::{Network, NetworkProposer};
-use crate::master::{Proximity, QuadraticProposer, Strategy};
-use crate::method::{Adam, BundleMethod, Descent, Method, Progress, Pruning, Start, StepReport};
+use crate::bundle::{Bundle, ComponentBundle, Pruning, Repeats};
+use crate::grouping::Grouping;
+use crate::learn::{Network, NetworkProposer, Real};
+use crate::master::{ComponentProposer, FIRST_CUTS, Proximity, QuadraticProposer, Strategy};
+use crate::method::{Adam, BundleMethod, Descent, Granular, Method, Progress, Start, StepReport};
 use crate::observe::{Observer, Record};
-use crate::oracle::{Domain, Minimized, Oracle};
-use crate::settings::{MethodName, ValidSettings};
+use crate::oracle::{Domain, Minimized, Minorants, Oracle};
+use crate::settings::{Granularity, MethodName, ProximitySettings, PruningSettings, ValidSettings};
 use crate::status::Status;
-use crate::vectors::{all_within, scale};
+use crate::vectors::{Padded, all_within, scale};
 
 /// The result of a run. Values are in the problem's sense.
 #[derive(Clone, Debug)]
@@ -71,41 +73,120 @@ pub(crate) struct Function<'a> {
     /// The last value, minimised but not scaled.
     latest: f64,
     oracle_seconds: f64,
+    /// Of which for the last evaluation.
+    latest_seconds: f64,
+    /// Coefficients of the linear part, minimised but not scaled, where there are components.
+    linear: Vec<f64>,
+    grouping: Option<Grouping>,
+}
+
+/// The scaled function at the start.
+pub(crate) struct Beginning {
+    pub(crate) value: f64,
+    pub(crate) subgradient: Vec<f64>,
+    /// By component, where they are asked for and there are any.
+    pub(crate) minorants: Option<Minorants>,
 }
 
 impl<'a> Function<'a> {
-    /// Evaluates an oracle at the start, which gives the scale; also returns the scaled value and subgradient there.
-    pub(crate) fn begin(oracle: &'a mut dyn Oracle, start: &[f64]) -> Result<(Self, f64, Vec<f64>), EvaluationError> {
+    /// Evaluates an oracle at the start, which gives the scale.
+    pub(crate) fn begin(
+        oracle: &'a mut dyn Oracle,
+        start: &[f64],
+        granularity: Granularity,
+    ) -> Result<(Self, Beginning), EvaluationError> {
         let minimizer_box = oracle.minimizer_box();
-        let minimized = Minimized::new(oracle)?;
+        let mut minimized = Minimized::new(oracle)?;
+        let sign = minimized.sense().sign();
+        let sum = if granularity == Granularity::Aggregated { None } else { minimized.as_sum() };
+        let linear = sum.as_ref().map_or_else(Vec::new, |sum| sum.linear().iter().map(|entry| sign * entry).collect());
+        let grouping = match (granularity, &sum) {
+            (Granularity::Groups(groups), Some(sum)) => Some(Grouping::new(&**sum, groups)),
+            _ => None,
+        };
+        let mut minorants = sum.is_some().then(Minorants::new);
         let mut subgradient = vec![0.0; minimized.dim()];
-        let mut function = Self { minimized, minimizer_box, scale: 1.0, latest: 0.0, oracle_seconds: 0.0 };
-        let begin = Instant::now();
-        function.latest = function.minimized.evaluate(start, &mut subgradient)?;
-        function.oracle_seconds = begin.elapsed().as_secs_f64();
+        let mut function = Self {
+            minimized,
+            minimizer_box,
+            scale: 1.0,
+            latest: 0.0,
+            oracle_seconds: 0.0,
+            latest_seconds: 0.0,
+            linear,
+            grouping,
+        };
+        match &mut minorants {
+            None => {
+                function.evaluate(start, &mut subgradient)?;
+            }
+            Some(minorants) => {
+                function.evaluate_components(start, minorants)?;
+                subgradient.copy_from_slice(&function.linear);
+                minorants.add_to(&mut subgradient);
+            }
+        }
         function.scale = scale_of(&subgradient);
-        let value = function.scaled(&mut subgradient)?;
-        Ok((function, value, subgradient))
+        scale(&mut subgradient, function.scale);
+        if let Some(minorants) = &mut minorants {
+            minorants.scale(function.scale);
+        }
+        let value = function.scaled(&subgradient)?;
+        Ok((function, Beginning { value, subgradient, minorants }))
     }
 
     pub(crate) fn evaluate(&mut self, point: &[f64], subgradient: &mut [f64]) -> Result<f64, EvaluationError> {
         let begin = Instant::now();
         let value = self.minimized.evaluate(point, subgradient);
-        self.oracle_seconds += begin.elapsed().as_secs_f64();
+        self.count(begin);
         self.latest = value?;
+        scale(subgradient, self.scale);
         self.scaled(subgradient)
     }
 
-    /// Scales the last evaluation.
-    fn scaled(&self, subgradient: &mut [f64]) -> Result<f64, EvaluationError> {
-        scale(subgradient, self.scale);
+    /// As [`Self::evaluate`], by component or group. Only for oracles that are sums.
+    pub(crate) fn evaluate_components(
+        &mut self,
+        point: &[f64],
+        minorants: &mut Minorants,
+    ) -> Result<f64, EvaluationError> {
+        let begin = Instant::now();
+        let result = self.minimized.evaluate_components(point, minorants);
+        self.count(begin);
+        result?;
+        let linear: f64 = self.linear.iter().zip(point).map(|(entry, at)| entry * at).sum();
+        self.latest = linear + minorants.values().iter().sum::<f64>();
+        if let Some(grouping) = &mut self.grouping {
+            grouping.merge(minorants);
+        }
+        minorants.scale(self.scale);
+        self.scaled(minorants.entries())
+    }
+
+    fn count(&mut self, begin: Instant) {
+        self.latest_seconds = begin.elapsed().as_secs_f64();
+        self.oracle_seconds += self.latest_seconds;
+    }
+
+    /// The last value, scaled; the entries of subgradients have been already.
+    fn scaled(&self, entries: &[f64]) -> Result<f64, EvaluationError> {
         let value = self.latest * self.scale;
         // The squares of the entries are added up in the master.
-        if value.is_finite() && all_within(subgradient, LARGEST_ENTRY) {
+        if value.is_finite() && all_within(entries, LARGEST_ENTRY) {
             Ok(value)
         } else {
             Err(EvaluationError::Overflow { evaluation: self.minimized.evaluations(), value: self.latest })
         }
+    }
+
+    /// The linear part, scaled.
+    pub(crate) fn linear(&self) -> Vec<f64> {
+        self.linear.iter().map(|entry| self.scale * entry).collect()
+    }
+
+    /// Seconds of the last evaluation.
+    pub(crate) fn latest_seconds(&self) -> f64 {
+        self.latest_seconds
     }
 
     pub(crate) fn project(&self, point: &mut [f64]) {
@@ -181,34 +262,66 @@ fn make_method(function: &Function<'_>, start: Start<'_>, settings: &ValidSettin
     match settings.method {
         MethodName::Descent => Box::new(Descent::new(start, eta0.unwrap_or(10.0))),
         MethodName::Adam => Box::new(Adam::new(start, eta0.unwrap_or(1.0))),
-        MethodName::Bundle => {
-            let strategy = settings.proximity.strategy;
-            let proximity = match (strategy, eta0) {
-                (Strategy::Auto, None) => Proximity::automatic(start.point, start.value),
-                (_, eta0) => Proximity::new(strategy, eta0.unwrap_or(100.0)),
-            }
-            .with_patience(settings.proximity.serious_steps, settings.proximity.null_steps);
-            let proposer = QuadraticProposer::new(proximity, function.domain(), start.point.len());
-            let pruning = Pruning { lifetime: settings.pruning.lifetime, cap: settings.pruning.max_cuts };
-            Box::new(BundleMethod::new(function, start, proposer, pruning, settings.tolerances.gap))
-        }
+        MethodName::Bundle => bundle_method(function, start, settings),
         MethodName::Network => {
-            Box::new(network_method(Arc::clone(settings.model().network()), function, start, settings))
+            let network = Arc::clone(settings.model().network());
+            Box::new(network_method(network, function, start, settings.pruning.max_cuts, settings.tolerances.gap))
         }
     }
 }
 
-/// The bundle method with a network in the place of the master problem.
-pub(crate) fn network_method(
-    network: Arc<Network<f32>>,
+fn bundle_method(function: &Function<'_>, start: Start<'_>, settings: &ValidSettings) -> Box<dyn Method> {
+    let ProximitySettings { strategy, eta0, serious_steps, null_steps } = settings.proximity;
+    let dim = start.point.len();
+    let tolerance = settings.tolerances.gap;
+    let PruningSettings { lifetime, max_cuts, max_component_cuts, max_bytes } = settings.pruning;
+    let aggregated = Pruning { lifetime, cap: max_cuts, bytes: max_bytes };
+    let Some(minorants) = start.minorants else {
+        let proximity = match (strategy, eta0) {
+            (Strategy::Auto, None) => Proximity::automatic(start.point, start.value),
+            (_, eta0) => Proximity::new(strategy, eta0.unwrap_or(100.0)),
+        };
+        let proposer =
+            QuadraticProposer::new(proximity.with_patience(serious_steps, null_steps), function.domain(), dim);
+        let bundle = aggregated_bundle(function, start, max_cuts);
+        return Box::new(BundleMethod::new(function, bundle, proposer, aggregated, tolerance));
+    };
+    let proximity = match (strategy, eta0) {
+        (Strategy::Auto, eta0) => Proximity::for_components(start.point, start.value, eta0),
+        (_, eta0) => Proximity::new(strategy, eta0.unwrap_or(100.0)),
+    };
+    let proposer =
+        ComponentProposer::new(proximity.with_patience(serious_steps, null_steps), strategy, function.domain(), dim);
+    let pruning = Pruning { cap: max_component_cuts, ..aggregated };
+    let bundle = ComponentBundle::new(start.point, start.value, function.linear(), minorants);
+    let method = BundleMethod::new(function, bundle, proposer, pruning, tolerance);
+    // Only where nothing says how the step length is to be chosen, and nothing what cuts are of, is there a choice.
+    if settings.cuts == Granularity::Auto && strategy == Strategy::Auto {
+        Box::new(Granular::new(method, aggregated))
+    } else {
+        Box::new(method)
+    }
+}
+
+/// The bundle method with a network in the place of the master problem, and at most `cap` cuts.
+pub(crate) fn network_method<S: Real>(
+    network: Arc<Network<S>>,
     function: &Function<'_>,
     start: Start<'_>,
-    settings: &ValidSettings,
-) -> BundleMethod<NetworkProposer<f32>> {
+    cap: usize,
+    tolerance: f64,
+) -> BundleMethod<NetworkProposer<S>> {
     let proposer = NetworkProposer::new(network, function.domain(), start);
     // A network was trained with all cuts: they go only when there is no room for them.
-    let pruning = Pruning { lifetime: usize::MAX, cap: settings.pruning.max_cuts };
-    BundleMethod::new(function, start, proposer, pruning, settings.tolerances.gap)
+    let pruning = Pruning { lifetime: usize::MAX, cap, bytes: usize::MAX };
+    let bundle = aggregated_bundle(function, start, cap).with_repeats(Repeats::Keep);
+    BundleMethod::new(function, bundle, proposer, pruning, tolerance)
+}
+
+/// Cuts of the whole function around the start.
+fn aggregated_bundle(function: &Function<'_>, start: Start<'_>, cap: usize) -> Bundle {
+    let subgradient = Padded::of(start.subgradient);
+    Bundle::new(start.point, start.value, &subgradient, function.domain(), cap.min(FIRST_CUTS))
 }
 
 /// What a subgradient is multiplied by to have norm 1; 1 for a subgradient of 0. Safe for entries whose squares are out of
@@ -245,11 +358,15 @@ impl<'a, M: Method> Run<'a, M> {
     ) -> Result<Self, EvaluationError> {
         let begin = Instant::now();
         let start = start.map_or_else(|| vec![0.0; oracle.dim()], <[f64]>::to_vec);
-        let (function, value, subgradient) = Function::begin(oracle, &start)?;
+        let granularity =
+            if settings.method == MethodName::Bundle { settings.cuts } else { Granularity::Aggregated };
+        let (function, beginning) = Function::begin(oracle, &start, granularity)?;
+        let Beginning { value, subgradient, minorants } = beginning;
         // A subgradient of 0 proves the start optimal.
         let is_optimal = subgradient.iter().all(|&entry| entry == 0.0);
-        let method =
-            (!is_optimal).then(|| make(&function, Start { point: &start, value, subgradient: &subgradient }, settings));
+        let begin_at =
+            Start { point: &start, value, subgradient: &subgradient, minorants: minorants.as_ref() };
+        let method = (!is_optimal).then(|| make(&function, begin_at, settings));
         let trace = Vec::with_capacity(settings.limits.steps.unwrap_or(0).min(10_000) + 1);
         let best = function.latest;
         Ok(Self { begin, function, method, best, best_point: start, steps: 0, trace, failure: None })

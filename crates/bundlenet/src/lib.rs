@@ -39,11 +39,11 @@
 mod academic;
 mod batch;
 mod bundle;
-#[allow(dead_code)]
 mod cholesky;
 mod driver;
 mod error;
 pub mod experiment;
+mod grouping;
 pub mod learn;
 mod log;
 mod master;
@@ -70,7 +70,7 @@ pub use problems::{
     Source,
 };
 pub use settings::{
-    InvalidSetting, Limits, MethodName, ProximitySettings, PruningSettings, Settings, Tolerances, ValidSettings,
+    Granularity, InvalidSetting, Limits, MethodName, ProximitySettings, PruningSettings, Settings, Tolerances, ValidSettings,
 };
 pub use status::Status;
 

@@ -66,6 +66,11 @@ pub trait SumOracle: Oracle {
     /// # Errors
     /// As [`Oracle::evaluate`].
     fn evaluate_components(&mut self, point: &[f64], minorants: &mut Minorants) -> Result<(), OracleError>;
+
+    /// All components in an order in which neighbours have much in common, for grouping them; their own unless overridden.
+    fn component_order(&self) -> Option<Vec<u32>> {
+        None
+    }
 }
 
 /// Values and sparse subgradients of the components of a [`SumOracle`] at one point.
@@ -142,8 +147,21 @@ impl Minorants {
         (&self.coordinates[range.clone()], &self.entries[range])
     }
 
-    fn negate(&mut self) {
-        self.values.iter_mut().chain(&mut self.entries).for_each(|number| *number = -*number);
+    /// Multiplies values and subgradients.
+    pub(crate) fn scale(&mut self, factor: f64) {
+        self.values.iter_mut().chain(&mut self.entries).for_each(|number| *number *= factor);
+    }
+
+    /// Entries of all subgradients.
+    pub(crate) fn entries(&self) -> &[f64] {
+        &self.entries
+    }
+
+    /// Adds all subgradients to a vector.
+    pub(crate) fn add_to(&self, sum: &mut [f64]) {
+        for (&coordinate, entry) in self.coordinates.iter().zip(&self.entries) {
+            sum[coordinate as usize] += entry;
+        }
     }
 }
 
@@ -353,6 +371,11 @@ impl<'a> Minimized<'a> {
         self.sense
     }
 
+    /// The oracle as a sum, where it is one.
+    pub(crate) fn as_sum(&mut self) -> Option<&mut dyn SumOracle> {
+        self.oracle.as_sum()
+    }
+
     /// Evaluations so far, failed ones included.
     #[must_use]
     pub fn evaluations(&self) -> usize {
@@ -411,7 +434,7 @@ impl<'a> Minimized<'a> {
             return Err(EvaluationError::Coordinate { evaluation, dim, found: coordinate as usize });
         }
         if self.sense == Sense::Maximize {
-            minorants.negate();
+            minorants.scale(-1.0);
         }
         Ok(true)
     }

@@ -27,6 +27,8 @@ pub struct Settings {
     pub tolerances: Tolerances,
     /// How the step length is chosen.
     pub proximity: ProximitySettings,
+    /// What the bundle method has cuts of.
+    pub cuts: Granularity,
     /// Which cuts are forgotten.
     pub pruning: PruningSettings,
     /// The network of the method of that name; without it, the general one.
@@ -48,6 +50,23 @@ pub enum MethodName {
     Adam,
     /// The bundle method with a network in the place of the master problem.
     Network,
+}
+
+/// What the bundle method has cuts of. An oracle that is not a [`SumOracle`](crate::SumOracle) has cuts of the whole function.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+#[non_exhaustive]
+pub enum Granularity {
+    /// Of each component as long as that pays; of the whole function from when the master takes more than a hundred times
+    /// as long as a step without components would. Measured times decide, so two runs may differ.
+    #[default]
+    Auto,
+    /// Of the whole function: the method of the paper.
+    Aggregated,
+    /// Of so many groups of components; at least 1.
+    Groups(usize),
+    /// Of each component.
+    Component,
 }
 
 /// When to stop before the optimum; whichever comes first. There is no limit by default: an unbounded function is
@@ -106,13 +125,17 @@ impl Default for ProximitySettings {
 pub struct PruningSettings {
     /// Steps without weight after which a cut goes; at least 1. Symbol `K`.
     pub lifetime: usize,
-    /// Most cuts ever held, the rest aggregated; at least 3.
+    /// Most cuts ever held of the whole function, the rest aggregated; at least 3.
     pub max_cuts: usize,
+    /// Most cuts ever held of a component, the rest aggregated; at least 3.
+    pub max_component_cuts: usize,
+    /// Most bytes that the cuts of all components may take, the rest aggregated; at least 1,000,000.
+    pub max_bytes: usize,
 }
 
 impl Default for PruningSettings {
     fn default() -> Self {
-        Self { lifetime: 20, max_cuts: 1000 }
+        Self { lifetime: 20, max_cuts: 1000, max_component_cuts: 200, max_bytes: 1 << 30 }
     }
 }
 
@@ -183,6 +206,13 @@ impl Settings {
             Self { pruning: PruningSettings { max_cuts, .. }, .. } if *max_cuts < 3 => {
                 wrong("pruning.max_cuts", "at least 3", max_cuts.to_string())
             }
+            Self { pruning: PruningSettings { max_component_cuts, .. }, .. } if *max_component_cuts < 3 => {
+                wrong("pruning.max_component_cuts", "at least 3", max_component_cuts.to_string())
+            }
+            Self { pruning: PruningSettings { max_bytes, .. }, .. } if *max_bytes < 1_000_000 => {
+                wrong("pruning.max_bytes", "at least 1,000,000", max_bytes.to_string())
+            }
+            Self { cuts: Granularity::Groups(0), .. } => wrong("cuts.groups", "at least 1", "0".to_string()),
             _ => Ok(ValidSettings(self)),
         }
     }

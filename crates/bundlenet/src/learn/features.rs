@@ -7,7 +7,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::real::Real;
-use crate::bundle::Bundle;
+use crate::bundle::{Bundle, Cuts};
 use crate::master::{FIRST_CUTS, Outcome};
 use crate::method::Start;
 use crate::simd::{Lanes, multiversion};

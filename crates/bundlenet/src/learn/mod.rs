@@ -30,4 +30,5 @@ pub(crate) use network::{Network, Tape};
 pub use ops::attention::Attention;
 pub use ops::decoder::Activation;
 pub(crate) use proposer::NetworkProposer;
+pub(crate) use real::Real;
 pub use rollout::{Rollout, rollout};

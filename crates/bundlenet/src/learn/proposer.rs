@@ -7,7 +7,7 @@ use super::features::{Tracker, Transform, signed_log};
 use super::network::{Network, Tape};
 use super::ops::decoder::step_length;
 use super::real::Real;
-use crate::bundle::{Bundle, CentrePolicy};
+use crate::bundle::{Bundle, CentrePolicy, Cuts};
 use crate::master::{FIRST_CUTS, Outcome, Proposal, Proposer};
 use crate::method::Start;
 use crate::oracle::Domain;
@@ -228,7 +228,9 @@ fn centre_policy<S: Real>(centre: Centre, raw: &[S], scale: f64) -> CentrePolicy
 impl<S: Real> Proposer for NetworkProposer<S> {
     const IS_NETWORK: bool = true;
 
-    fn propose(&mut self, bundle: &Bundle, proposal: &mut Proposal) {
+    type Cuts = Bundle;
+
+    fn propose(&mut self, bundle: &mut Bundle, proposal: &mut Proposal) {
         let mut tape = self.tape.take().unwrap_or_else(|| Tape::new(&self.network.architecture, 1, 1));
         self.prepare(bundle, &mut tape, 0, 0);
         self.network.forward(&mut tape, 0);

@@ -10,17 +10,18 @@ use super::network::{Adjoint, Network, Tape};
 use super::ops::decoder::step_length_slope;
 use super::proposer::NetworkProposer;
 use super::real::Real;
-use crate::bundle::CentrePolicy;
-use crate::driver::Function;
+use crate::bundle::{CentrePolicy, Cuts};
+use crate::driver::{Beginning, Function, network_method};
 use crate::error::EvaluationError;
 use crate::master::Proposal;
-use crate::method::{BundleMethod, Method, Progress, Pruning, Start};
+use crate::method::{BundleMethod, Method, Progress, Start};
 use crate::oracle::{Domain, Oracle};
 use crate::problems::Stream;
+use crate::settings::Granularity;
 use crate::vectors::Padded;
 
 /// Runs in step.
-pub(crate) struct Unroll<'a, S> {
+pub(crate) struct Unroll<'a, S: Real> {
     network: Arc<Network<S>>,
     episodes: Vec<Episode<'a, S>>,
     tape: Tape<S>,
@@ -30,7 +31,7 @@ pub(crate) struct Unroll<'a, S> {
 }
 
 /// One run, and what backward needs of the steps of the window under way.
-struct Episode<'a, S> {
+struct Episode<'a, S: Real> {
     function: Function<'a>,
     method: BundleMethod<NetworkProposer<S>>,
     records: Vec<Record<S>>,
@@ -84,15 +85,14 @@ impl<'a, S: Real> Unroll<'a, S> {
         let mut episodes = Vec::with_capacity(subjects.len());
         for subject in subjects {
             let start = subject.start.map_or_else(|| vec![0.0; subject.oracle.dim()], <[f64]>::to_vec);
-            let (function, value, subgradient) = Function::begin(subject.oracle, &start)?;
+            let (function, beginning) = Function::begin(subject.oracle, &start, Granularity::Aggregated)?;
+            let Beginning { value, subgradient, .. } = beginning;
             let weight = match subject.weight {
                 Weight::OfValue(weight) => weight / function.scale(),
                 Weight::OfScaledValue(weight) => weight,
             };
-            let start = Start { point: &start, value, subgradient: &subgradient };
-            let proposer = NetworkProposer::new(Arc::clone(&network), function.domain(), start);
-            let pruning = Pruning { lifetime: usize::MAX, cap: usize::MAX };
-            let method = BundleMethod::new(&function, start, proposer, pruning, 0.0);
+            let start = Start { point: &start, value, subgradient: &subgradient, minorants: None };
+            let method = network_method(Arc::clone(&network), &function, start, usize::MAX, 0.0);
             let is_over = subgradient.iter().all(|&entry| entry == 0.0);
             episodes.push(Episode { function, method, records: vec![], weight, is_over });
         }
@@ -123,7 +123,7 @@ impl<'a, S: Real> Unroll<'a, S> {
                 proposer.accept(bundle, tape, step, row, proposal);
                 (proposer.weights().to_vec(), proposer.observed().to_vec())
             });
-            let bundle = method.bundle();
+            let bundle = method.cuts();
             let Proposal { eta, direction, centre_policy, .. } = method.proposal();
             let centre = bundle.centre().to_vec();
             let direction = direction.numbers(centre.len()).to_vec();
@@ -214,7 +214,7 @@ struct Pull<S> {
 
 impl<S: Real> Pull<S> {
     fn new(episode: &Episode<'_, S>) -> Self {
-        let dim = episode.method.bundle().dim();
+        let dim = episode.method.cuts().dim();
         Self {
             centre: vec![0.0; dim],
             centre_value: 0.0,
@@ -234,16 +234,16 @@ impl<S: Real> Pull<S> {
         record: &Record<S>,
         (step, row): (usize, usize),
     ) {
-        let bundle = episode.method.bundle();
+        let bundle = episode.method.cuts();
         let dim = bundle.dim();
         let Record { centre, trial, eta, .. } = record;
 
         // centre' = r trial + (1 - r) centre, and so for its value, with r = sigmoid(-rise / temperature + offset).
         let rise = record.value - record.centre_value;
-        let share = record.policy.share(false, rise);
+        let share = record.policy.share(false, rise, 0.0);
         let (temperature, slope) = match record.policy {
             CentrePolicy::Soft { temperature, .. } => (temperature, share * (1.0 - share)),
-            CentrePolicy::Hard => (1.0, 0.0),
+            CentrePolicy::Hard | CentrePolicy::Parabola => (1.0, 0.0),
         };
         let way = self.centre.iter().zip(trial.iter().zip(centre)).map(|(pull, (x, c))| pull * (x - c));
         let by_logit = (way.sum::<f64>() + self.centre_value * rise) * slope;

@@ -7,15 +7,18 @@
 //! A [`Proposer`] answers with weights on the cuts and a step length. The exact quadratic master is one; a network that
 //! was trained to answer is another.
 
+mod component;
+mod product;
 mod proximity;
 mod quadratic;
 mod simplex;
 
+pub(crate) use component::ComponentProposer;
 pub use proximity::Strategy;
 pub(crate) use proximity::{ETA_STAR, Proximity};
 pub(crate) use quadratic::QuadraticProposer;
 
-use crate::bundle::{Bundle, CentrePolicy};
+use crate::bundle::{CentrePolicy, Cuts};
 use crate::vectors::Padded;
 
 /// Cuts that memory is taken for in advance: as many as most runs ever hold.
@@ -90,9 +93,12 @@ pub(crate) trait Proposer {
     /// Whether a network makes the proposals: weights that do not come from the model.
     const IS_NETWORK: bool;
 
-    /// Writes weights, direction and step length for the bundle as it is.
-    fn propose(&mut self, bundle: &Bundle, proposal: &mut Proposal);
+    /// The cuts it puts weights on.
+    type Cuts: Cuts;
 
-    /// Hears what came of the last proposal; the bundle has the new cut.
-    fn learn(&mut self, bundle: &Bundle, outcome: &Outcome<'_>);
+    /// Writes weights, direction and step length for the cuts as they are.
+    fn propose(&mut self, cuts: &mut Self::Cuts, proposal: &mut Proposal);
+
+    /// Hears what came of the last proposal; the new cut is there.
+    fn learn(&mut self, cuts: &Self::Cuts, outcome: &Outcome<'_>);
 }

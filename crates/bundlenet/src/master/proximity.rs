@@ -60,6 +60,21 @@ mod auto {
     pub(super) const FLOOR_DECAY: f64 = 0.8;
 }
 
+/// Constants of `auto` for cuts of each component, chosen on validation data; `docs/experiments.md` has the figures.
+mod components {
+    /// First step where the function's value at the start is 0: so much for each variable.
+    pub(super) const START: f64 = 3.5;
+    /// Share of the way to where the slope vanishes that the second step goes, and the factors it may change by.
+    pub(super) const FINDING_SHARE: f64 = 2.5;
+    pub(super) const FINDING_FACTORS: (f64, f64) = (0.3, 6.0);
+    /// How far off, beside what was promised, a new cut has to be for its point to count as too far away.
+    pub(super) const FAR: f64 = 1.5;
+    /// Factors of the steps after that.
+    pub(super) const FACTORS: (f64, f64) = (0.6, 3.0);
+    /// The longest step.
+    pub(super) const MOST: f64 = 1e6;
+}
+
 /// A strategy and its state.
 #[derive(Clone, Debug)]
 pub(crate) struct Proximity {
@@ -71,11 +86,13 @@ pub(crate) struct Proximity {
     run: (usize, bool),
     steps: usize,
     floor: f64,
+    /// Whether cuts are of each component.
+    by_component: bool,
 }
 
 impl Proximity {
     pub(crate) fn new(strategy: Strategy, eta: f64) -> Self {
-        Self { strategy, eta, required: (1, 1), run: (0, true), steps: 0, floor: 0.0 }
+        Self { strategy, eta, required: (1, 1), run: (0, true), steps: 0, floor: 0.0, by_component: false }
     }
 
     /// Requires so many consecutive serious or null steps before `eta` grows or shrinks.
@@ -87,15 +104,13 @@ impl Proximity {
     /// share of the function's value there, which over the norm of its subgradient is a length; where that is 0, too,
     /// a unit for each variable.
     pub(crate) fn automatic(start: &[f64], value: f64) -> Self {
-        let size = start.iter().map(|entry| entry * entry).sum::<f64>().sqrt();
-        let eta = if size > 0.0 {
-            auto::START_SHARE * size
-        } else if value != 0.0 {
-            auto::FIRST_SHARE * value.abs()
-        } else {
-            (start.len() as f64).sqrt()
-        };
-        Self::new(Strategy::Auto, eta.clamp(LEAST, MOST))
+        Self::new(Strategy::Auto, first_length(start, value, 1.0).clamp(LEAST, MOST))
+    }
+
+    /// `auto` for cuts of each component, which make longer steps possible.
+    pub(crate) fn for_components(start: &[f64], value: f64, eta: Option<f64>) -> Self {
+        let eta = eta.unwrap_or_else(|| first_length(start, value, components::START).clamp(LEAST, components::MOST));
+        Self { by_component: true, ..Self::new(Strategy::Auto, eta) }
     }
 
     pub(crate) fn eta(&self) -> f64 {
@@ -117,6 +132,19 @@ impl Proximity {
             (Strategy::Balancing, true) => UP,
             (Strategy::Balancing, false) if LITTLE * long >= outcome.sigma => 1.0,
             (Strategy::Soft | Strategy::Hard | Strategy::Balancing, false) => DOWN,
+            (Strategy::Auto, is_serious) if self.by_component => {
+                let (least, most) = components::FACTORS;
+                if self.steps == 1 {
+                    let (least, most) = components::FINDING_FACTORS;
+                    (components::FINDING_SHARE * secant(outcome)).clamp(least, most)
+                } else if is_serious {
+                    interpolation(outcome).clamp(1.0, most)
+                } else if outcome.error > components::FAR * outcome.promised {
+                    interpolation(outcome).clamp(least, 1.0)
+                } else {
+                    1.0
+                }
+            }
             (Strategy::Auto, _) if self.steps <= auto::FINDING_STEPS => {
                 let wanted = auto::FINDING_SHARE * secant(outcome);
                 let factor = wanted.clamp(auto::FINDING_FACTORS.0, auto::FINDING_FACTORS.1);
@@ -144,10 +172,24 @@ impl Proximity {
             return;
         }
         let before = self.eta;
-        self.eta = (self.eta * factor).max(self.floor).clamp(LEAST.min(self.eta), MOST.max(self.eta));
+        let most = if self.by_component { components::MOST } else { MOST };
+        self.eta = (self.eta * factor).max(self.floor).clamp(LEAST.min(self.eta), most.max(self.eta));
         if self.eta != before {
             self.run.0 = 0;
         }
+    }
+}
+
+/// The first length at hand: the size of the start point; where that is 0, a share of the function's value there, which over
+/// the norm of its subgradient is a length; where that is 0, too, some length for each variable.
+fn first_length(start: &[f64], value: f64, for_each: f64) -> f64 {
+    let size = start.iter().map(|entry| entry * entry).sum::<f64>().sqrt();
+    if size > 0.0 {
+        auto::START_SHARE * size
+    } else if value != 0.0 {
+        auto::FIRST_SHARE * value.abs()
+    } else {
+        for_each * (start.len() as f64).sqrt()
     }
 }
 

@@ -8,7 +8,7 @@
 use super::proximity::Proximity;
 use super::simplex::{Matrix, SimplexMaster};
 use super::{FIRST_CUTS, Outcome, Proposal, Proposer};
-use crate::bundle::Bundle;
+use crate::bundle::{Bundle, Cuts};
 use crate::oracle::Domain;
 use crate::vectors::{Padded, add_scaled, dot, dots};
 
@@ -39,7 +39,9 @@ impl QuadraticProposer {
 impl Proposer for QuadraticProposer {
     const IS_NETWORK: bool = false;
 
-    fn propose(&mut self, bundle: &Bundle, proposal: &mut Proposal) {
+    type Cuts = Bundle;
+
+    fn propose(&mut self, bundle: &mut Bundle, proposal: &mut Proposal) {
         proposal.eta = self.proximity.eta();
         match &mut self.bounds {
             None => {
@@ -458,7 +460,7 @@ mod tests {
         }
     }
 
-    fn check(case: &Case, bundle: &Bundle, proposer: &mut QuadraticProposer, name: &str) -> bool {
+    fn check(case: &Case, bundle: &mut Bundle, proposer: &mut QuadraticProposer, name: &str) -> bool {
         let mut proposal = Proposal::new(case.centre.len());
         proposer.proximity = Proximity::new(Strategy::Constant, case.eta);
         proposer.propose(bundle, &mut proposal);
@@ -495,8 +497,8 @@ mod tests {
             let case = Case::random(&mut stream, index);
             let mut proposer =
                 QuadraticProposer::new(Proximity::new(Strategy::Constant, 1.0), &case.domain, case.centre.len());
-            let bundle = Bundle::of_cuts(&case.centre, &case.cuts);
-            reached += usize::from(check(&case, &bundle, &mut proposer, &format!("case {index}")));
+            let mut bundle = Bundle::of_cuts(&case.centre, &case.cuts);
+            reached += usize::from(check(&case, &mut bundle, &mut proposer, &format!("case {index}")));
         }
         assert_eq!(reached, 4000, "masters solved to 1e-9");
     }
@@ -512,7 +514,7 @@ mod tests {
             let mut bundle = Bundle::of_cuts(&case.centre, &case.cuts);
             for step in 0..12 {
                 case.eta = if step % 2 == 0 { 1e-1 } else { 1e2 };
-                check(&case, &bundle, &mut proposer, &format!("round {round}, step {step}"));
+                check(&case, &mut bundle, &mut proposer, &format!("round {round}, step {step}"));
                 let dim = case.centre.len();
                 let cut: (Vec<f64>, f64) = ((0..dim).map(|_| stream.normal()).collect(), stream.normal().abs());
                 bundle.insert_cut(&cut);

@@ -2,13 +2,12 @@
 
 use std::time::Instant;
 
-use super::{Bound, Method, Progress, Start, StepReport};
-use crate::bundle::{Bundle, Repeats};
+use super::{Bound, Method, Progress, StepReport};
+use crate::bundle::{Cuts, Pruning};
 use crate::driver::Function;
 use crate::error::EvaluationError;
-use crate::master::{ETA_STAR, FIRST_CUTS, Outcome, Proposal, Proposer};
-use crate::oracle::Domain;
-use crate::vectors::{Padded, add_scaled, dot};
+use crate::master::{ETA_STAR, Outcome, Proposal, Proposer};
+use crate::vectors::add_scaled;
 
 /// Share of the promised decrease that makes a step serious, `m`.
 const SERIOUS_SHARE: f64 = 0.01;
@@ -16,25 +15,15 @@ const SERIOUS_SHARE: f64 = 0.01;
 /// Null steps in a row that bring no new cut after which nothing will change any more.
 const MOST_REPEATS: usize = 10;
 
-/// Which cuts are forgotten.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Pruning {
-    /// Steps without weight after which a cut goes.
-    pub(crate) lifetime: usize,
-    /// Most cuts ever held.
-    pub(crate) cap: usize,
-}
-
-pub(crate) struct BundleMethod<P> {
-    bundle: Bundle,
+pub(crate) struct BundleMethod<P: Proposer> {
+    cuts: P::Cuts,
     proposer: P,
     proposal: Proposal,
     pruning: Pruning,
     tolerance: f64,
     trial: Vec<f64>,
-    subgradient: Padded,
-    slopes: Vec<f64>,
-    is_free: bool,
+    /// The least value seen; that of the centre may be an upper bound.
+    best: f64,
     /// Whether the proposal is one for the bundle as it is.
     is_fresh: bool,
     /// Corners of a box that holds a minimiser, and the greatest lower bound on the minimum that it proved.
@@ -49,25 +38,19 @@ impl<P: Proposer> BundleMethod<P> {
     /// `tolerance` is relative to `max(1, |f|)` in the user's units.
     pub(crate) fn new(
         function: &Function<'_>,
-        start: Start<'_>,
+        cuts: P::Cuts,
         proposer: P,
         pruning: Pruning,
         tolerance: f64,
     ) -> Self {
-        let dim = start.point.len();
-        let subgradient = Padded::of(start.subgradient);
-        let bundle = Bundle::new(start.point, start.value, &subgradient, pruning.cap.min(FIRST_CUTS));
-        let repeats = if P::IS_NETWORK { Repeats::Keep } else { Repeats::Merge };
         Self {
-            bundle: bundle.with_repeats(repeats),
             proposer,
-            proposal: Proposal::new(dim),
+            proposal: Proposal::new(cuts.centre().len()),
             pruning,
             tolerance,
-            trial: start.point.to_vec(),
-            subgradient: Padded::zeros(dim),
-            slopes: Vec::with_capacity(FIRST_CUTS),
-            is_free: *function.domain() == Domain::Free,
+            trial: cuts.centre().to_vec(),
+            best: cuts.centre_value(),
+            cuts,
             is_fresh: false,
             minimizer_box: function.minimizer_box().cloned(),
             lower_bound: f64::NEG_INFINITY,
@@ -76,14 +59,23 @@ impl<P: Proposer> BundleMethod<P> {
         }
     }
 
+    /// Keeps what another method has found out about the minimum.
+    pub(crate) fn with_bounds_of<Q: Proposer>(self, other: &BundleMethod<Q>) -> Self {
+        Self { best: other.best, lower_bound: other.lower_bound, ..self }
+    }
+
+    pub(crate) fn tolerance(&self) -> f64 {
+        self.tolerance
+    }
+
     fn propose(&mut self) {
         self.propose_by(P::propose);
     }
 
     /// Takes a proposal in the given way: that of many runs may come from one computation.
-    pub(crate) fn propose_by<T>(&mut self, propose: impl FnOnce(&mut P, &Bundle, &mut Proposal) -> T) -> T {
+    pub(crate) fn propose_by<T>(&mut self, propose: impl FnOnce(&mut P, &mut P::Cuts, &mut Proposal) -> T) -> T {
         let begin = Instant::now();
-        let result = propose(&mut self.proposer, &self.bundle, &mut self.proposal);
+        let result = propose(&mut self.proposer, &mut self.cuts, &mut self.proposal);
         self.is_fresh = true;
         self.raise_lower_bound();
         self.master_seconds += begin.elapsed().as_secs_f64();
@@ -91,8 +83,8 @@ impl<P: Proposer> BundleMethod<P> {
     }
 
     /// Lets the proposer read the bundle before it proposes.
-    pub(crate) fn read(&mut self, read: impl FnOnce(&mut P, &Bundle)) {
-        read(&mut self.proposer, &self.bundle);
+    pub(crate) fn read(&mut self, read: impl FnOnce(&mut P, &P::Cuts)) {
+        read(&mut self.proposer, &self.cuts);
     }
 
     pub(crate) fn proposal(&self) -> &Proposal {
@@ -103,8 +95,8 @@ impl<P: Proposer> BundleMethod<P> {
         &self.proposer
     }
 
-    pub(crate) fn bundle(&self) -> &Bundle {
-        &self.bundle
+    pub(crate) fn cuts(&self) -> &P::Cuts {
+        &self.cuts
     }
 
     /// Counts time that a computation for many runs took for this one.
@@ -117,10 +109,10 @@ impl<P: Proposer> BundleMethod<P> {
     fn raise_lower_bound(&mut self) {
         if let Some((lower, upper)) = &self.minimizer_box {
             let direction = self.proposal.direction.numbers(self.trial.len());
-            let reach: f64 = (direction.iter().zip(self.bundle.centre()).zip(lower.iter().zip(upper)))
+            let reach: f64 = (direction.iter().zip(self.cuts.centre()).zip(lower.iter().zip(upper)))
                 .map(|((w, c), (low, high))| if *w > 0.0 { w * (c - low) } else { w * (c - high) })
                 .sum();
-            let bound = self.bundle.centre_value() - self.proposal.sigma - reach;
+            let bound = self.cuts.centre_value() - self.proposal.sigma - reach;
             self.lower_bound = self.lower_bound.max(bound);
         }
     }
@@ -131,65 +123,39 @@ impl<P: Proposer> BundleMethod<P> {
 
     /// `centre - eta w`, in bounds.
     fn write_trial(&mut self, function: &Function<'_>) {
-        self.trial.copy_from_slice(self.bundle.centre());
+        self.trial.copy_from_slice(self.cuts.centre());
         let direction = self.proposal.direction.numbers(self.trial.len());
         add_scaled(&mut self.trial, -self.proposal.eta, direction);
         function.project(&mut self.trial);
-    }
-
-    /// Products of all subgradients with the step from the centre to the trial point. They are in the Gram matrix, unless
-    /// bounds bend the direction or a cut with weight has just been forgotten.
-    fn write_slopes(&mut self, are_weights_whole: bool) {
-        let eta = self.proposal.eta;
-        if self.is_free && are_weights_whole {
-            self.bundle.gram_combine(&self.proposal.weights, &mut self.slopes);
-        } else {
-            self.bundle.products(&self.proposal.direction, &mut self.slopes);
-        }
-        self.slopes.iter_mut().for_each(|slope| *slope *= -eta);
     }
 }
 
 impl<P: Proposer> BundleMethod<P> {
     /// Everything of a step that comes after the proposal.
     pub(crate) fn follow(&mut self, function: &mut Function<'_>) -> Result<Progress, EvaluationError> {
-        let centre_value = self.bundle.centre_value();
+        let centre_value = self.cuts.centre_value();
         let promised = self.proposal.decrease();
         let allowed = self.tolerance * function.magnitude(centre_value);
         // The stop test eta* |w|^2 + sigma <= eps max(1, |f|) is an estimate: where a proof can be had, it is asked for.
         let is_optimal = match self.minimizer_box {
-            Some(_) => centre_value - self.lower_bound <= allowed,
+            Some(_) => self.best - self.lower_bound <= allowed,
             None => self.estimate() <= allowed,
         };
         if is_optimal {
             return Ok(Progress::Optimal);
         }
         self.write_trial(function);
-        if self.trial == self.bundle.centre() || self.repeats > MOST_REPEATS {
+        if self.trial == self.cuts.centre() || self.repeats > MOST_REPEATS {
             return Ok(Progress::Stalled);
         }
-        let value = function.evaluate(&self.trial, self.subgradient.numbers_mut(self.trial.len()))?;
+        let value = self.cuts.evaluate(function, &self.trial)?;
         self.is_fresh = false;
+        self.best = self.best.min(value);
         let is_serious = value <= centre_value - SERIOUS_SHARE * promised;
-
-        let slope = dot(&self.subgradient.0, &self.proposal.direction.0);
-        let error = centre_value - value - self.proposal.eta * slope;
-        let is_thinned = if P::IS_NETWORK {
-            self.bundle.forget_lightest(self.pruning.cap, &self.proposal.weights)
-        } else {
-            self.bundle.make_room(self.pruning.cap, &self.proposal.weights)
-        };
-        let taken = self.bundle.taken();
-        let share = self.proposal.centre_policy.share(is_serious, value - centre_value);
-        // A network sees the slopes even where the centre stays.
-        if share > 0.0 || P::IS_NETWORK {
-            self.write_slopes(!is_thinned);
-            self.bundle.move_towards(&self.trial, value, share, &self.slopes);
-        }
-        let newest = self.bundle.insert(&self.subgradient, (1.0 - share) * error);
-        let is_repeated = !is_serious && self.bundle.taken() == taken;
+        let share = self.proposal.centre_policy.share(is_serious, value - centre_value, promised);
+        let taken = self.cuts.take(&self.trial, value, share, &self.proposal, self.pruning);
+        let is_repeated = !is_serious && !taken.is_new;
         self.repeats = if is_repeated { self.repeats + 1 } else { 0 };
-        self.bundle.age(&self.proposal.weights, newest, self.pruning.lifetime);
         let Proposal { eta, norm_squared, sigma, .. } = self.proposal;
         let outcome = Outcome {
             trial: &self.trial,
@@ -201,18 +167,18 @@ impl<P: Proposer> BundleMethod<P> {
             promised,
             norm_squared,
             sigma,
-            error,
-            slope,
-            slopes: &self.slopes,
+            error: taken.error,
+            slope: taken.slope,
+            slopes: self.cuts.slopes(),
         };
-        self.proposer.learn(&self.bundle, &outcome);
+        self.proposer.learn(&self.cuts, &outcome);
         Ok(Progress::Step(StepReport {
             is_serious: Some(is_serious),
             model: Some(centre_value - promised),
             estimate: Some(self.estimate()),
             norm: Some(norm_squared.sqrt()),
             eta: Some(eta),
-            cuts: Some(self.bundle.len()),
+            cuts: Some(self.cuts.len()),
         }))
     }
 }

@@ -3,13 +3,16 @@
 mod adam;
 mod bundle;
 mod descent;
+mod granular;
 
 pub(crate) use adam::Adam;
-pub(crate) use bundle::{BundleMethod, Pruning};
+pub(crate) use bundle::BundleMethod;
 pub(crate) use descent::Descent;
+pub(crate) use granular::Granular;
 
 use crate::driver::Function;
 use crate::error::EvaluationError;
+use crate::oracle::Minorants;
 
 /// One way to minimise.
 pub(crate) trait Method {
@@ -50,6 +53,8 @@ pub(crate) struct Start<'a> {
     pub(crate) point: &'a [f64],
     pub(crate) value: f64,
     pub(crate) subgradient: &'a [f64],
+    /// By component, where a method asked for them and there are any.
+    pub(crate) minorants: Option<&'a Minorants>,
 }
 
 /// What a step came to, in units of the scaled function.

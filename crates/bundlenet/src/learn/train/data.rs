@@ -11,7 +11,7 @@ use crate::error::{Error, EvaluationError};
 use crate::observe::Silent;
 use crate::oracle::{FnOracle, Oracle};
 use crate::problems::{Family, Generator, Manifest, Problem, ReadOptions, Split, Stream};
-use crate::settings::{InvalidSetting, Limits, Settings, Tolerances};
+use crate::settings::{Granularity, InvalidSetting, Limits, Settings, Tolerances};
 
 /// Something that makes the oracle of an instance, each time anew: runs happen at the same time on several threads.
 pub type MakeOracle = Arc<dyn Fn() -> Box<dyn Oracle + Send> + Send + Sync>;
@@ -50,7 +50,9 @@ impl Example {
     pub fn with_optimum(mut self, limits: &Limits) -> Result<Self, Error> {
         if self.optimum.is_none() {
             let limits = limits.clone();
-            let settings = Settings { limits, tolerances: Tolerances { gap: 1e-9 }, ..Settings::default() }.check()?;
+            // What measured times decide would not be the same twice.
+            let (tolerances, cuts) = (Tolerances { gap: 1e-9 }, Granularity::Component);
+            let settings = Settings { limits, tolerances, cuts, ..Settings::default() }.check()?;
             let mut oracle = (self.oracle)();
             let solution = solve(&mut *oracle, self.start.as_deref(), &settings, &mut Silent, None)
                 .map_err(|source| self.failed(source))?;

@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 use super::config::{Evolving, Loss, Objective, TrainSettings};
 use super::data::{Example, gap_percent, magnitude};
 use super::optimizer::{Optimizer, clip};
+use crate::bundle::Cuts;
 use crate::batch::{runs_in_step, solve_in_step};
 use crate::error::Error;
 use crate::learn::architecture::{Architecture, StepUnit};
@@ -623,7 +624,7 @@ fn evaluate(network: &Arc<Network<f32>>, examples: &[&Example], columns: &[usize
                 if column + 1 == columns.len() {
                     let weights = &method.proposal().weights;
                     let sum: f64 = weights.iter().map(|&(_, weight)| -weight * weight.ln()).sum();
-                    entropy += sum / (method.bundle().len() as f64).ln().max(f64::MIN_POSITIVE);
+                    entropy += sum / (method.cuts().len() as f64).ln().max(f64::MIN_POSITIVE);
                 }
             }
         });

@@ -296,4 +296,11 @@ impl SumOracle for NetworkDesignDual {
         self.tasks.iter().for_each(|task| minorants.append(&task.minorants));
         Ok(())
     }
+
+    /// Arcs that leave the same node share its multipliers.
+    fn component_order(&self) -> Option<Vec<u32>> {
+        let mut order: Vec<u32> = (0..self.tables.arcs.len() as u32).collect();
+        order.sort_by_key(|&arc| self.tables.arcs[arc as usize].tail);
+        Some(order)
+    }
 }

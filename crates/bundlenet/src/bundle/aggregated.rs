@@ -1,31 +1,16 @@
-//! The bundle: a centre, and cuts that together are a model of the function around it.
+//! Cuts of the whole function.
 //!
 //! A cut `i` is a subgradient `g_i` and its linearisation error at the centre `c`,
 //! `alpha_i = f(c) - f(x_i) - g_i'(c - x_i) >= 0`; the model is `max_i f(c) - alpha_i + g_i'(x - c)`. The bundle keeps the
 //! Gram matrix of the subgradients up to date: one new row for each cut.
 
+use super::{Cuts, Pruning, Taken};
+use crate::driver::Function;
+use crate::error::EvaluationError;
+use crate::master::Proposal;
+use crate::oracle::Domain;
 use crate::simd::{Block, blocks_for};
-use crate::vectors::{Padded, add_scaled, combine, dots};
-
-/// What becomes of the centre after a step.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) enum CentrePolicy {
-    /// A serious step moves it to the trial point, a null step leaves it.
-    Hard,
-    /// Every step moves it towards the trial point by a share that the two values decide, their softmin:
-    /// `sigmoid((f(centre) - f(trial)) / temperature + offset)`; the paper has temperature 1 and offset 0.
-    Soft { temperature: f64, offset: f64 },
-}
-
-impl CentrePolicy {
-    /// Share of the way to the trial point, from `f(trial) - f(centre)` of the scaled function.
-    pub(crate) fn share(self, is_serious: bool, rise: f64) -> f64 {
-        match self {
-            Self::Hard => f64::from(is_serious),
-            Self::Soft { temperature, offset } => 1.0 / (1.0 + (rise / temperature - offset).exp()),
-        }
-    }
-}
+use crate::vectors::{Padded, add_scaled, combine, dot, dots};
 
 /// Cuts have fixed places, so that a method can refer to them; places of removed cuts are used again.
 #[derive(Clone, Debug)]
@@ -50,6 +35,12 @@ pub(crate) struct Bundle {
     live: usize,
     products: Vec<f64>,
     repeats: Repeats,
+    /// Whether the variables are free: then the direction is a sum of subgradients, and nothing else.
+    is_free: bool,
+    /// The subgradient at the last trial point.
+    latest: Padded,
+    /// Products of all subgradients with the way to the last trial point, by place.
+    slopes: Vec<f64>,
 }
 
 /// What becomes of a cut with the subgradient of another.
@@ -63,7 +54,7 @@ pub(crate) enum Repeats {
 
 impl Bundle {
     /// A bundle around `centre`, with the cut taken there.
-    pub(crate) fn new(centre: &[f64], value: f64, subgradient: &Padded, capacity: usize) -> Self {
+    pub(crate) fn new(centre: &[f64], value: f64, subgradient: &Padded, domain: &Domain, capacity: usize) -> Self {
         let dim = centre.len();
         let mut bundle = Self {
             dim,
@@ -81,10 +72,18 @@ impl Bundle {
             live: 0,
             products: vec![],
             repeats: Repeats::Merge,
+            is_free: *domain == Domain::Free,
+            latest: Padded::zeros(dim),
+            slopes: Vec::with_capacity(capacity),
         };
         bundle.reserve(capacity);
         bundle.insert(subgradient, 0.0);
         bundle
+    }
+
+    /// Raises the linearisation error of the cut it began with: the centre is not where that cut was taken.
+    pub(crate) fn loosen(&mut self, error: f64) {
+        self.errors[0] = error.max(0.0);
     }
 
     /// Changes what becomes of cuts with the same subgradient.
@@ -101,27 +100,9 @@ impl Bundle {
         self.newest
     }
 
-    pub(crate) fn centre(&self) -> &[f64] {
-        &self.centre
-    }
-
-    pub(crate) fn centre_value(&self) -> f64 {
-        self.centre_value
-    }
-
     /// Number of places, empty ones included.
     pub(crate) fn places(&self) -> usize {
         self.errors.len()
-    }
-
-    /// Number of cuts ever taken, merged ones not counted.
-    pub(crate) fn taken(&self) -> u64 {
-        self.taken
-    }
-
-    /// Number of cuts.
-    pub(crate) fn len(&self) -> usize {
-        self.live
     }
 
     pub(crate) fn is_live(&self, place: usize) -> bool {
@@ -178,7 +159,7 @@ impl Bundle {
     /// Moves the centre a share of the way to a point where the function has the given value; the centre's value moves by
     /// the same share, which is an upper bound by convexity. `slopes` are the products of all subgradients with the
     /// whole way, by place.
-    pub(crate) fn move_towards(&mut self, point: &[f64], value: f64, share: f64, slopes: &[f64]) {
+    fn move_towards(&mut self, point: &[f64], value: f64, share: f64, slopes: &[f64]) {
         let rise = value - self.centre_value;
         for (error, slope) in self.errors.iter_mut().zip(slopes) {
             // As in `insert`.
@@ -202,7 +183,7 @@ impl Bundle {
         let mut products = std::mem::take(&mut self.products);
         products.resize(self.errors.len(), 0.0);
         self.live_products(subgradient, &mut products);
-        let square = crate::vectors::dot(&subgradient.0, &subgradient.0);
+        let square = dot(&subgradient.0, &subgradient.0);
         let candidates = if self.repeats == Repeats::Merge { self.errors.len() } else { 0 };
         let twin = (0..candidates).find(|&place| {
             let other = self.gram[place * self.stride + place];
@@ -280,7 +261,7 @@ impl Bundle {
     }
 
     /// Ages the cuts without weight and forgets those that had none for `lifetime` steps, except for `newest`.
-    pub(crate) fn age(&mut self, weights: &[(usize, f64)], newest: usize, lifetime: usize) {
+    fn age(&mut self, weights: &[(usize, f64)], newest: usize, lifetime: usize) {
         self.ages.iter_mut().for_each(|age| *age += 1);
         weights.iter().for_each(|&(place, _)| self.ages[place] = 0);
         for place in 0..self.errors.len() {
@@ -297,7 +278,7 @@ impl Bundle {
 
     /// Makes room for one more cut under a cap by forgetting those with the least weight, of several the oldest; true if there
     /// were any.
-    pub(crate) fn forget_lightest(&mut self, cap: usize, weights: &[(usize, f64)]) -> bool {
+    fn forget_lightest(&mut self, cap: usize, weights: &[(usize, f64)]) -> bool {
         let before = self.live;
         while self.live >= cap {
             let weight =
@@ -315,7 +296,7 @@ impl Bundle {
 
     /// Makes room for one more cut under a cap; true if that took an aggregate. Forgets the oldest cut without weight or, where all have one, replaces
     /// two of them by the aggregate of all. That aggregate is all the convergence proof needs to keep.
-    pub(crate) fn make_room(&mut self, cap: usize, weights: &[(usize, f64)]) -> bool {
+    fn make_room(&mut self, cap: usize, weights: &[(usize, f64)]) -> bool {
         while self.live >= cap {
             let weight =
                 |place: usize| weights.iter().find(|(other, _)| *other == place).map_or(0.0, |&(_, weight)| weight);
@@ -345,11 +326,73 @@ impl Bundle {
     }
 }
 
+impl Bundle {
+    /// Writes the products of all subgradients with the step from the centre to the trial point. They are in the Gram matrix,
+    /// unless bounds bend the direction or a cut with weight has just been forgotten.
+    fn write_slopes(&mut self, proposal: &Proposal, are_weights_whole: bool) {
+        let mut slopes = std::mem::take(&mut self.slopes);
+        if self.is_free && are_weights_whole {
+            self.gram_combine(&proposal.weights, &mut slopes);
+        } else {
+            self.products(&proposal.direction, &mut slopes);
+        }
+        slopes.iter_mut().for_each(|slope| *slope *= -proposal.eta);
+        self.slopes = slopes;
+    }
+}
+
+impl Cuts for Bundle {
+    fn centre(&self) -> &[f64] {
+        &self.centre
+    }
+
+    fn centre_value(&self) -> f64 {
+        self.centre_value
+    }
+
+    fn len(&self) -> usize {
+        self.live
+    }
+
+    fn evaluate(&mut self, function: &mut Function<'_>, trial: &[f64]) -> Result<f64, EvaluationError> {
+        function.evaluate(trial, self.latest.numbers_mut(self.dim))
+    }
+
+    fn take(&mut self, trial: &[f64], value: f64, share: f64, proposal: &Proposal, pruning: Pruning) -> Taken {
+        let slope = dot(&self.latest.0, &proposal.direction.0);
+        let error = self.centre_value - value - proposal.eta * slope;
+        // Weights that do not come from the model say nothing of what it can do without; and the network that made them
+        // sees the slopes even where the centre stays.
+        let is_network = self.repeats == Repeats::Keep;
+        let is_thinned = if is_network {
+            self.forget_lightest(pruning.cap, &proposal.weights)
+        } else {
+            self.make_room(pruning.cap, &proposal.weights)
+        };
+        let taken = self.taken;
+        if share > 0.0 || is_network {
+            self.write_slopes(proposal, !is_thinned);
+            let slopes = std::mem::take(&mut self.slopes);
+            self.move_towards(trial, value, share, &slopes);
+            self.slopes = slopes;
+        }
+        let latest = std::mem::replace(&mut self.latest, Padded(vec![]));
+        let newest = self.insert(&latest, (1.0 - share) * error);
+        self.latest = latest;
+        self.age(&proposal.weights, newest, pruning.lifetime);
+        Taken { error, slope, is_new: self.taken > taken }
+    }
+
+    fn slopes(&self) -> &[f64] {
+        &self.slopes
+    }
+}
+
 #[cfg(test)]
 impl Bundle {
     /// A bundle of given cuts: subgradients and linearisation errors.
     pub(crate) fn of_cuts(centre: &[f64], cuts: &[(Vec<f64>, f64)]) -> Self {
-        let mut bundle = Self::new(centre, 0.0, &Padded::of(&cuts[0].0), cuts.len());
+        let mut bundle = Self::new(centre, 0.0, &Padded::of(&cuts[0].0), &Domain::Free, cuts.len());
         bundle.errors[0] = cuts[0].1;
         cuts[1..].iter().for_each(|cut| bundle.insert_cut(cut));
         bundle

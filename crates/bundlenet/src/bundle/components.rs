@@ -1,0 +1,493 @@
+//! Cuts of each component of a sum, `f = linear'x + sum_a f_a(x)`.
+//!
+//! A component's cut is sparse: an arc's touches the multipliers of its two nodes only. Most components need few cuts, and most
+//! evaluations bring a cut that is there already, so the cuts of a component are told apart by their entries.
+
+use std::hash::Hasher;
+use std::ops::Range;
+
+use super::{Cuts, Pruning, Taken};
+use crate::driver::Function;
+use crate::error::EvaluationError;
+use crate::master::Proposal;
+use crate::oracle::Minorants;
+use crate::vectors::Padded;
+
+/// A cut of a component.
+#[derive(Clone, Debug)]
+pub(crate) struct Cut {
+    /// Where its entries are.
+    entries: Range<usize>,
+    /// Linearisation error at the centre.
+    pub(crate) error: f64,
+    /// Weight in the last proposal; those of a component add up to 1.
+    pub(crate) weight: f64,
+    /// Steps since it last had a weight.
+    age: usize,
+    hash: u64,
+}
+
+/// A component and its cuts.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Component {
+    /// Value at the centre.
+    value: f64,
+    pub(crate) cuts: Vec<Cut>,
+    /// Inner products of its subgradients, row by row.
+    gram: Vec<f64>,
+}
+
+impl Component {
+    /// Inner products of a cut's subgradient with all others.
+    pub(crate) fn gram_row(&self, cut: usize) -> &[f64] {
+        let count = self.cuts.len();
+        &self.gram[cut * count..(cut + 1) * count]
+    }
+
+    /// Appends a cut, its products with those before it, and its square.
+    fn push(&mut self, cut: Cut, products: &[f64]) {
+        let count = self.cuts.len();
+        self.gram.resize((count + 1) * (count + 1), 0.0);
+        for row in (0..count).rev() {
+            self.gram.copy_within(row * count..(row + 1) * count, row * (count + 1));
+            self.gram[row * (count + 1) + count] = products[row];
+        }
+        self.gram[count * (count + 1)..].copy_from_slice(products);
+        self.cuts.push(cut);
+    }
+
+    /// Keeps the cuts that pass; returns how many entries the others had.
+    fn retain(&mut self, is_kept: impl Fn(&Cut) -> bool) -> usize {
+        let count = self.cuts.len();
+        if self.cuts.iter().all(&is_kept) {
+            return 0;
+        }
+        let kept: Vec<usize> = (0..count).filter(|&cut| is_kept(&self.cuts[cut])).collect();
+        for (row, &from) in kept.iter().enumerate() {
+            for (column, &other) in kept.iter().enumerate() {
+                self.gram[row * kept.len() + column] = self.gram[from * count + other];
+            }
+        }
+        self.gram.truncate(kept.len() * kept.len());
+        let dropped = self.cuts.iter().filter(|cut| !is_kept(cut)).map(|cut| cut.entries.len()).sum();
+        self.cuts.retain(is_kept);
+        dropped
+    }
+}
+
+/// The cuts of all components around a common centre.
+#[derive(Clone, Debug)]
+pub(crate) struct ComponentBundle {
+    centre: Vec<f64>,
+    centre_value: f64,
+    /// Coefficients of the linear part.
+    linear: Vec<f64>,
+    components: Vec<Component>,
+    /// Coordinates and entries of all cuts, one after the other.
+    coordinates: Vec<u32>,
+    entries: Vec<f64>,
+    /// Entries of cuts that are no more.
+    unused: usize,
+    /// What the last evaluation found, and its linearisation error at the centre.
+    latest: Minorants,
+    latest_error: f64,
+    /// Zero everywhere between two uses.
+    scatter: Vec<f64>,
+    way: Vec<f64>,
+    products: Vec<f64>,
+}
+
+impl ComponentBundle {
+    /// Cuts around `centre`: those taken there.
+    pub(crate) fn new(centre: &[f64], value: f64, linear: Vec<f64>, minorants: &Minorants) -> Self {
+        let mut bundle = Self {
+            centre: centre.to_vec(),
+            centre_value: value,
+            components: vec![Component::default(); minorants.len()],
+            coordinates: vec![],
+            entries: vec![],
+            unused: 0,
+            latest: Minorants::new(),
+            latest_error: 0.0,
+            scatter: vec![0.0; linear.len()],
+            way: vec![0.0; linear.len()],
+            products: vec![],
+            linear,
+        };
+        for component in 0..minorants.len() {
+            bundle.components[component].value = minorants.values()[component];
+            let (coordinates, entries) = minorants.subgradient(component);
+            bundle.insert(component, coordinates, entries, 0.0);
+        }
+        bundle
+    }
+
+    /// Coefficients of the linear part.
+    pub(crate) fn linear(&self) -> &[f64] {
+        &self.linear
+    }
+
+    pub(crate) fn components(&self) -> &[Component] {
+        &self.components
+    }
+
+    /// The cuts of a component, to set their weights.
+    pub(crate) fn cuts_mut(&mut self, component: usize) -> &mut [Cut] {
+        &mut self.components[component].cuts
+    }
+
+    /// Coordinates and entries of a cut's subgradient.
+    pub(crate) fn subgradient(&self, cut: &Cut) -> (&[u32], &[f64]) {
+        (&self.coordinates[cut.entries.clone()], &self.entries[cut.entries.clone()])
+    }
+
+    /// The product of a cut's subgradient with a vector.
+    pub(crate) fn product(&self, cut: &Cut, vector: &[f64]) -> f64 {
+        let (coordinates, entries) = self.subgradient(cut);
+        sparse_product(coordinates, entries, vector)
+    }
+
+    /// Adds a multiple of a cut's subgradient to a vector.
+    pub(crate) fn add_to(&self, cut: &Cut, factor: f64, vector: &mut [f64]) {
+        let (coordinates, entries) = self.subgradient(cut);
+        for (&coordinate, entry) in coordinates.iter().zip(entries) {
+            vector[coordinate as usize] += factor * entry;
+        }
+    }
+
+    /// Adds a cut with its linearisation error; a cut that is there already only gets the smaller error. True if it is new.
+    fn insert(&mut self, component: usize, coordinates: &[u32], entries: &[f64], error: f64) -> bool {
+        // Round-off may make an error slightly negative; convexity does not.
+        let error = error.max(0.0);
+        let hash = hash(coordinates, entries);
+        let is_twin = |cut: &Cut| cut.hash == hash && self.subgradient(cut) == (coordinates, entries);
+        if let Some(twin) = self.components[component].cuts.iter().position(is_twin) {
+            let cut = &mut self.components[component].cuts[twin];
+            // Kept alive, but not what the loop would call a new cut, unless it now says more.
+            let is_tighter = error < cut.error * (1.0 - 1e-9);
+            cut.error = cut.error.min(error);
+            cut.age = 0;
+            return is_tighter;
+        }
+        for (&coordinate, &entry) in coordinates.iter().zip(entries) {
+            self.scatter[coordinate as usize] = entry;
+        }
+        let mut products = std::mem::take(&mut self.products);
+        products.clear();
+        products.extend(self.components[component].cuts.iter().map(|cut| self.product(cut, &self.scatter)));
+        products.push(entries.iter().map(|entry| entry * entry).sum());
+        coordinates.iter().for_each(|&coordinate| self.scatter[coordinate as usize] = 0.0);
+        let start = self.entries.len();
+        self.coordinates.extend_from_slice(coordinates);
+        self.entries.extend_from_slice(entries);
+        let component = &mut self.components[component];
+        let weight = f64::from(u8::from(component.cuts.is_empty()));
+        component.push(Cut { entries: start..self.entries.len(), error, weight, age: 0, hash }, &products);
+        self.products = products;
+        true
+    }
+
+    /// The combination of a component's cuts with their weights: coordinates, entries and linearisation error.
+    fn aggregate(&mut self, component: usize) -> (Vec<u32>, Vec<f64>, f64) {
+        let mut scatter = std::mem::take(&mut self.scatter);
+        let mut coordinates = vec![];
+        let mut error = 0.0;
+        for cut in self.components[component].cuts.iter().filter(|cut| cut.weight > 0.0) {
+            self.add_to(cut, cut.weight, &mut scatter);
+            coordinates.extend_from_slice(self.subgradient(cut).0);
+            error += cut.weight * cut.error;
+        }
+        coordinates.sort_unstable();
+        coordinates.dedup();
+        let entries = coordinates.iter().map(|&coordinate| std::mem::take(&mut scatter[coordinate as usize])).collect();
+        self.scatter = scatter;
+        (coordinates, entries, error)
+    }
+
+    /// The combination of all cuts with their weights, as a cut of the whole function: subgradient and linearisation error.
+    pub(crate) fn aggregate_all(&self) -> (Padded, f64) {
+        let mut sum = Padded::of(&self.linear);
+        let mut error = 0.0;
+        for cut in self.components.iter().flat_map(|component| &component.cuts).filter(|cut| cut.weight > 0.0) {
+            self.add_to(cut, cut.weight, sum.numbers_mut(self.linear.len()));
+            error += cut.weight * cut.error;
+        }
+        (sum, error)
+    }
+
+    /// Writes the subgradient of the last evaluation, as that of a cut of the whole function; returns its linearisation error.
+    pub(crate) fn latest_cut(&self, subgradient: &mut Padded) -> f64 {
+        let numbers = subgradient.numbers_mut(self.linear.len());
+        numbers.copy_from_slice(&self.linear);
+        self.latest.add_to(numbers);
+        self.latest_error
+    }
+
+    /// Makes room for one more cut of a component under a cap. Forgets the oldest cut without weight or, where all have one,
+    /// replaces the lightest by the aggregate of all, which is all that convergence needs.
+    fn make_room(&mut self, component: usize, cap: usize) {
+        while self.components[component].cuts.len() >= cap {
+            let cuts = &self.components[component].cuts;
+            let idle = cuts.iter().filter(|cut| cut.weight == 0.0).max_by_key(|cut| cut.age);
+            if let Some(oldest) = idle.map(|cut| cut.entries.start) {
+                self.unused += self.components[component].retain(|cut| cut.entries.start != oldest);
+                continue;
+            }
+            let count = cuts.len() + 2 - cap;
+            self.replace_by_aggregate(component, count);
+        }
+    }
+
+    /// Replaces the lightest cuts of a component by the aggregate of all.
+    fn replace_by_aggregate(&mut self, component: usize, count: usize) {
+        let (coordinates, entries, error) = self.aggregate(component);
+        let cuts = &self.components[component].cuts;
+        let mut by_weight: Vec<(f64, usize)> = cuts.iter().map(|cut| (cut.weight, cut.entries.start)).collect();
+        by_weight.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
+        by_weight.truncate(count);
+        let weight: f64 = by_weight.iter().map(|(weight, _)| weight).sum();
+        let is_lightest = |cut: &Cut| by_weight.iter().any(|(_, start)| *start == cut.entries.start);
+        self.unused += self.components[component].retain(|cut| !is_lightest(cut));
+        self.insert(component, &coordinates, &entries, error);
+        let cuts = &mut self.components[component].cuts;
+        if let Some(last) = cuts.last_mut() {
+            last.weight = weight;
+        }
+        // The aggregate may be a cut that was there: the weights have to add up to 1 all the same.
+        let total: f64 = cuts.iter().map(|cut| cut.weight).sum();
+        cuts.iter_mut().for_each(|cut| cut.weight /= total);
+    }
+
+    /// Bytes that the cuts take.
+    fn bytes(&self) -> usize {
+        let grams: usize = self.components.iter().map(|component| component.gram.capacity()).sum();
+        12 * self.entries.capacity() + 8 * grams
+    }
+
+    /// Forgets the cuts without weight and, should that not do, all but the aggregates.
+    fn shrink(&mut self, bytes: usize) {
+        for component in 0..self.components.len() {
+            self.unused += self.components[component].retain(|cut| cut.weight > 0.0);
+            self.components[component].gram.shrink_to_fit();
+        }
+        self.compact();
+        if self.bytes() > bytes / 2 {
+            for component in 0..self.components.len() {
+                let count = self.components[component].cuts.len();
+                if count > 1 {
+                    self.replace_by_aggregate(component, count);
+                    self.components[component].gram.shrink_to_fit();
+                }
+            }
+            self.compact();
+        }
+    }
+
+    /// Closes the gaps that forgotten cuts have left.
+    fn compact(&mut self) {
+        let used = self.entries.len() - self.unused;
+        let (mut coordinates, mut entries) = (Vec::with_capacity(used), Vec::with_capacity(used));
+        for cut in self.components.iter_mut().flat_map(|component| &mut component.cuts) {
+            let start = entries.len();
+            coordinates.extend_from_slice(&self.coordinates[cut.entries.clone()]);
+            entries.extend_from_slice(&self.entries[cut.entries.clone()]);
+            cut.entries = start..entries.len();
+        }
+        (self.coordinates, self.entries, self.unused) = (coordinates, entries, 0);
+    }
+}
+
+/// The product of a sparse vector with a dense one.
+fn sparse_product(coordinates: &[u32], entries: &[f64], vector: &[f64]) -> f64 {
+    // Four running sums hide the latency of an addition.
+    let (four, rest) = coordinates.as_chunks::<4>();
+    let (entries, last) = entries.as_chunks::<4>();
+    let mut sums = [0.0; 4];
+    for (at, entry) in four.iter().zip(entries) {
+        for lane in 0..4 {
+            sums[lane] += entry[lane] * vector[at[lane] as usize];
+        }
+    }
+    let tail: f64 = rest.iter().zip(last).map(|(&at, entry)| entry * vector[at as usize]).sum();
+    (sums[0] + sums[1]) + (sums[2] + sums[3]) + tail
+}
+
+fn hash(coordinates: &[u32], entries: &[f64]) -> u64 {
+    let mut hasher = std::hash::DefaultHasher::new();
+    for (&coordinate, entry) in coordinates.iter().zip(entries) {
+        hasher.write_u64(entry.to_bits() ^ (u64::from(coordinate) << 32));
+    }
+    hasher.finish()
+}
+
+impl Cuts for ComponentBundle {
+    fn centre(&self) -> &[f64] {
+        &self.centre
+    }
+
+    fn centre_value(&self) -> f64 {
+        self.centre_value
+    }
+
+    fn len(&self) -> usize {
+        self.components.iter().map(|component| component.cuts.len()).sum()
+    }
+
+    fn evaluate(&mut self, function: &mut Function<'_>, trial: &[f64]) -> Result<f64, EvaluationError> {
+        function.evaluate_components(trial, &mut self.latest)
+    }
+
+    fn take(&mut self, trial: &[f64], value: f64, share: f64, proposal: &Proposal, pruning: Pruning) -> Taken {
+        let direction = proposal.direction.numbers(self.centre.len());
+        for ((way, to), from) in self.way.iter_mut().zip(trial).zip(&self.centre) {
+            *way = to - from;
+        }
+        if self.bytes() > pruning.bytes {
+            self.shrink(pruning.bytes);
+        } else if self.unused > self.entries.len() / 2 {
+            self.compact();
+        }
+        let latest = std::mem::take(&mut self.latest);
+        let way = std::mem::take(&mut self.way);
+        let mut slope: f64 = self.linear.iter().zip(direction).map(|(entry, along)| entry * along).sum();
+        let mut error = 0.0;
+        let mut is_new = false;
+        for index in 0..self.components.len() {
+            let (coordinates, entries) = latest.subgradient(index);
+            slope += sparse_product(coordinates, entries, direction);
+            let rise = latest.values()[index] - self.components[index].value;
+            let own_error = sparse_product(coordinates, entries, &way) - rise;
+            error += own_error;
+            if share > 0.0 {
+                let mut cuts = std::mem::take(&mut self.components[index].cuts);
+                for cut in &mut cuts {
+                    cut.error = (cut.error + share * (rise - self.product(cut, &way))).max(0.0);
+                }
+                self.components[index].cuts = cuts;
+                self.components[index].value += share * rise;
+            }
+            for cut in &mut self.components[index].cuts {
+                cut.age = if cut.weight > 0.0 { 0 } else { cut.age + 1 };
+            }
+            self.unused += self.components[index].retain(|cut| cut.age <= pruning.lifetime);
+            self.make_room(index, pruning.cap);
+            is_new |= self.insert(index, coordinates, entries, (1.0 - share) * own_error);
+        }
+        if share == 1.0 {
+            self.centre.copy_from_slice(trial);
+            self.centre_value = value;
+        } else {
+            self.centre.iter_mut().zip(&way).for_each(|(entry, way)| *entry += share * way);
+            self.centre_value += share * (value - self.centre_value);
+        }
+        (self.latest, self.way) = (latest, way);
+        self.latest_error = (1.0 - share) * error;
+        Taken { error, slope, is_new }
+    }
+
+    fn write_aggregates(&self, aggregates: &mut Minorants) -> bool {
+        let mut scatter = vec![0.0; self.centre.len()];
+        let mut coordinates: Vec<u32> = vec![];
+        aggregates.clear();
+        for component in &self.components {
+            coordinates.clear();
+            let mut at_origin = component.value;
+            for cut in component.cuts.iter().filter(|cut| cut.weight > 0.0) {
+                self.add_to(cut, cut.weight, &mut scatter);
+                coordinates.extend_from_slice(self.subgradient(cut).0);
+                at_origin -= cut.weight * (cut.error + self.product(cut, &self.centre));
+            }
+            coordinates.sort_unstable();
+            coordinates.dedup();
+            let entries = coordinates.iter();
+            aggregates.push(at_origin, entries.map(|&at| (at, std::mem::take(&mut scatter[at as usize]))));
+        }
+        true
+    }
+}
+
+#[cfg(test)]
+impl ComponentBundle {
+    /// Given cuts: sparse subgradients and linearisation errors, by component.
+    pub(crate) fn of_cuts(centre: &[f64], linear: Vec<f64>, cuts: &[Vec<(Vec<(u32, f64)>, f64)>]) -> Self {
+        let mut bundle = Self::new(centre, 0.0, linear, &Minorants::new());
+        bundle.components = vec![Component::default(); cuts.len()];
+        for (component, cuts) in cuts.iter().enumerate() {
+            cuts.iter().for_each(|cut| bundle.insert_cut(component, cut));
+        }
+        bundle
+    }
+
+    pub(crate) fn insert_cut(&mut self, component: usize, (subgradient, error): &(Vec<(u32, f64)>, f64)) {
+        let (coordinates, entries): (Vec<u32>, Vec<f64>) = subgradient.iter().copied().unzip();
+        self.insert(component, &coordinates, &entries, *error);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::problems::Stream;
+
+    fn random_cut(stream: &mut Stream, dim: usize) -> (Vec<(u32, f64)>, f64) {
+        let entries = (0..dim as u32).filter(|_| stream.below(3) > 0).collect::<Vec<_>>();
+        (entries.into_iter().map(|at| (at, stream.normal())).collect(), stream.normal().abs())
+    }
+
+    /// Value of the model at a point, relative to the centre's value, for components whose value at the centre is 0.
+    fn model(bundle: &ComponentBundle, point: &[f64]) -> f64 {
+        let way: Vec<f64> = point.iter().zip(bundle.centre()).map(|(to, from)| to - from).collect();
+        let linear: f64 = bundle.linear.iter().zip(&way).map(|(entry, way)| entry * way).sum();
+        let of = |component: &Component| {
+            let cuts = component.cuts.iter().map(|cut| bundle.product(cut, &way) - cut.error);
+            cuts.fold(f64::NEG_INFINITY, f64::max)
+        };
+        linear + bundle.components.iter().map(of).sum::<f64>()
+    }
+
+    /// Aggregation under a cap and under a limit of bytes keeps the combination of all cuts, which never exceeds the model
+    /// before, and the weights.
+    #[test]
+    fn aggregation_keeps_the_combination() {
+        let mut stream = Stream::new(3, "components", 0);
+        for _ in 0..200 {
+            let dim = 1 + stream.below(6);
+            let cuts: Vec<Vec<_>> =
+                (0..4).map(|_| (0..2 + stream.below(6)).map(|_| random_cut(&mut stream, dim)).collect()).collect();
+            let mut bundle = ComponentBundle::of_cuts(&vec![0.0; dim], vec![0.5; dim], &cuts);
+            for component in &mut bundle.components {
+                let total: f64 = component.cuts.len() as f64;
+                component.cuts.iter_mut().for_each(|cut| cut.weight = 1.0 / total);
+            }
+            let before = bundle.clone();
+            let (sum, error) = bundle.aggregate_all();
+            match stream.below(2) {
+                0 => (0..4).for_each(|component| bundle.make_room(component, 3)),
+                _ => bundle.shrink(0),
+            }
+            for component in &bundle.components {
+                let total: f64 = component.cuts.iter().map(|cut| cut.weight).sum();
+                assert!((total - 1.0).abs() < 1e-12);
+                assert!(component.cuts.len() < 4);
+            }
+            for _ in 0..10 {
+                let point: Vec<f64> = (0..dim).map(|_| 3.0 * stream.normal()).collect();
+                let combination: f64 =
+                    sum.numbers(dim).iter().zip(&point).map(|(slope, at)| slope * at).sum::<f64>() - error;
+                let (now, then) = (model(&bundle, &point), model(&before, &point));
+                assert!(now <= then + 1e-9 && now >= combination - 1e-9, "{combination} {now} {then}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_cut_that_is_there_is_not_taken_twice() {
+        let cut = (vec![(0, 1.0), (2, -2.0)], 3.0);
+        let mut bundle = ComponentBundle::of_cuts(&[0.0; 3], vec![0.0; 3], &[vec![cut.clone()]]);
+        bundle.insert_cut(0, &(cut.0.clone(), 1.0));
+        assert_eq!(bundle.len(), 1);
+        assert_eq!(bundle.components[0].cuts[0].error, 1.0);
+        bundle.insert_cut(0, &(vec![(0, 1.0), (1, -2.0)], 1.0));
+        assert_eq!(bundle.components[0].gram_row(0), [5.0, 1.0]);
+    }
+}

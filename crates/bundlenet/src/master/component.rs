@@ -1,0 +1,57 @@
+//! The exact master of a model with cuts for each component.
+
+use super::product::ProductMaster;
+use super::proximity::Proximity;
+use super::{Outcome, Proposal, Proposer, Strategy};
+use crate::bundle::{CentrePolicy, ComponentBundle, Cuts};
+use crate::oracle::Domain;
+
+/// How far, as a share of the promised decrease, weights may be from the best. A more exact master brings no better steps.
+const ACCURACY: f64 = 0.05;
+/// Factor on it while steps bring nothing new, and the least it becomes.
+const SHARPER: f64 = 0.1;
+const SHARPEST: f64 = 1e-12;
+
+/// The master over the weights of all components' cuts, with a step-size strategy.
+pub(crate) struct ComponentProposer {
+    proximity: Proximity,
+    centre_policy: CentrePolicy,
+    master: ProductMaster,
+    is_nonnegative: Vec<bool>,
+    accuracy: f64,
+}
+
+impl ComponentProposer {
+    pub(crate) fn new(proximity: Proximity, strategy: Strategy, domain: &Domain, dim: usize) -> Self {
+        Self {
+            proximity,
+            centre_policy: if strategy == Strategy::Auto { CentrePolicy::Parabola } else { CentrePolicy::Hard },
+            master: ProductMaster::default(),
+            is_nonnegative: (0..dim).map(|index| domain.is_nonnegative(index)).collect(),
+            accuracy: ACCURACY,
+        }
+    }
+}
+
+impl Proposer for ComponentProposer {
+    const IS_NETWORK: bool = false;
+
+    type Cuts = ComponentBundle;
+
+    fn propose(&mut self, cuts: &mut ComponentBundle, proposal: &mut Proposal) {
+        proposal.eta = self.proximity.eta();
+        let solved = self.master.solve(cuts, &self.is_nonnegative, proposal.eta, self.accuracy);
+        let dim = cuts.centre().len();
+        proposal.direction.numbers_mut(dim).copy_from_slice(self.master.direction());
+        proposal.norm_squared = solved.norm_squared;
+        proposal.sigma = solved.sigma;
+        proposal.master_gap = solved.gap;
+        proposal.centre_policy = self.centre_policy;
+    }
+
+    fn learn(&mut self, _cuts: &ComponentBundle, outcome: &Outcome<'_>) {
+        // Where the cuts are the same as before only better weights can make a difference.
+        self.accuracy = if outcome.is_repeated { (SHARPER * self.accuracy).max(SHARPEST) } else { ACCURACY };
+        self.proximity.update(outcome);
+    }
+}

@@ -1,0 +1,650 @@
+//! The quadratic problem over a product of simplices: one for each component.
+//!
+//! ```text
+//! min over theta of  sum_j h_j(s_j) + alpha'theta / eta,   s = linear + sum_a G_a theta_a
+//! ```
+//!
+//! with `h_j(s) = s^2 / 2` for a free variable; for a nonnegative one `h_j` goes on along its tangent from `s = c_j / eta`, where
+//! the trial point is at the bound. The gradient of `sum h_j` is the direction `w = min(s, c / eta)`.
+//!
+//! Rounds of two parts lower the objective. A *sweep* solves for one component after the other, by exchanging weight between
+//! pairs of its cuts: cheap, and it finds out which cuts matter. A *Newton step* moves all weights on those cuts at once.
+//! Without care most of it would end at a bound nearby; so every weight that is on its way out, by its reduced cost, is held
+//! back in proportion to reduced cost over weight (as in an interior-point method, or Coleman and Li's scaling): it then
+//! arrives at zero, and not beyond. Two to five rounds do, where plain Newton steps took sixty.
+
+use crate::bundle::{ComponentBundle, Cuts};
+use crate::cholesky::Cholesky;
+
+/// Sweeps of a round.
+const SWEEPS: usize = 2;
+/// Rounds after which the master gives up.
+const MOST_ROUNDS: usize = 60;
+/// Free weights up to which a Newton step pays; beyond, there are more sweeps.
+const MOST_FREE: usize = 4000;
+const SWEEPS_WITHOUT_NEWTON: usize = 20;
+/// What is added to the diagonal of Newton's matrix, as a share of its largest entry: dependent cuts make it singular.
+const REGULARIZATION: f64 = 1e-10;
+/// Newton steps of a round: as many as take together some fraction of a millisecond, and no more than this.
+const CHEAP: usize = 3_000_000;
+const MOST_STEPS: usize = 20;
+/// Weights below this are none.
+const LEAST_WEIGHT: f64 = 1e-13;
+
+/// What the weights came to, in units of the function.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Solved {
+    /// `|w|^2`.
+    pub(crate) norm_squared: f64,
+    /// `alpha'theta + mu'c`.
+    pub(crate) sigma: f64,
+    /// No weights are better by more than this.
+    pub(crate) gap: f64,
+}
+
+impl Solved {
+    fn promised(&self, eta: f64) -> f64 {
+        eta * self.norm_squared + self.sigma
+    }
+}
+
+/// The solver; weights are those of the cuts themselves, so every solve begins with the last one's.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct ProductMaster {
+    /// `s = linear + sum_a G_a theta_a` and, by coordinate, where `h` becomes linear.
+    sum: Vec<f64>,
+    caps: Vec<f64>,
+    has_caps: bool,
+    /// `w = min(s, caps)`.
+    direction: Vec<f64>,
+    /// `g_i'w + alpha_i / eta` of all cuts, one component after the other, and the least of each component.
+    costs: Vec<f64>,
+    least: Vec<f64>,
+    old_weights: Vec<f64>,
+    support: Support,
+    matrix: Cholesky,
+    change: Vec<f64>,
+    limited: Vec<f64>,
+    image: Vec<f64>,
+}
+
+/// The cuts with weight of components that have two or more of them.
+#[derive(Clone, Debug, Default)]
+struct Support {
+    cuts: Vec<SupportCut>,
+    /// Ranges of `cuts`, one for each component.
+    blocks: Vec<std::ops::Range<usize>>,
+    /// Free weights: a position in `cuts`, and that of its block's heaviest cut, which takes what the others give.
+    columns: Vec<(usize, usize)>,
+    /// Entries of the columns by coordinate: where those of a coordinate begin and end, columns, entries.
+    starts: Vec<usize>,
+    ends: Vec<usize>,
+    by_coordinate: Vec<(u32, f64)>,
+    right: Vec<f64>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct SupportCut {
+    component: usize,
+    cut: usize,
+    weight: f64,
+    cost: f64,
+    /// Reduced cost over weight.
+    stiffness: f64,
+}
+
+impl SupportCut {
+    /// Share of a change after which its weight is zero, at most 1.
+    fn stop(&self, change: f64) -> f64 {
+        if self.weight + change < 0.0 { self.weight / -change } else { 1.0 }
+    }
+}
+
+impl ProductMaster {
+    /// The direction `w` of the last solve.
+    pub(crate) fn direction(&self) -> &[f64] {
+        &self.direction
+    }
+
+    /// Solves for the weights of all cuts until none are better by more than a share `accuracy` of the promised decrease.
+    /// `is_nonnegative` says which variables are.
+    pub(crate) fn solve(
+        &mut self,
+        bundle: &mut ComponentBundle,
+        is_nonnegative: &[bool],
+        eta: f64,
+        accuracy: f64,
+    ) -> Solved {
+        self.begin(bundle, is_nonnegative, eta);
+        let mut solved = Solved::default();
+        for round in 0..MOST_ROUNDS {
+            let can_use_newton = self.support.columns.len() <= MOST_FREE;
+            for _ in 0..if can_use_newton { SWEEPS } else { SWEEPS_WITHOUT_NEWTON } {
+                self.sweep(bundle, eta);
+            }
+            solved = self.price(bundle, eta);
+            let promised = solved.promised(eta);
+            let round_off = 1e-15 * (bundle.centre_value().abs() + promised);
+            if solved.gap <= accuracy * promised || solved.gap <= round_off || round + 1 == MOST_ROUNDS {
+                break;
+            }
+            self.gather(bundle);
+            if self.support.columns.len() <= MOST_FREE {
+                self.newton(bundle, eta);
+            }
+        }
+        solved
+    }
+
+    fn begin(&mut self, bundle: &ComponentBundle, is_nonnegative: &[bool], eta: f64) {
+        let dim = bundle.centre().len();
+        self.caps.clear();
+        let caps = bundle.centre().iter().zip(is_nonnegative);
+        self.caps.extend(caps.map(|(centre, nonnegative)| if *nonnegative { centre / eta } else { f64::INFINITY }));
+        self.has_caps = is_nonnegative.contains(&true);
+        self.direction.resize(dim, 0.0);
+        self.image.resize(dim, 0.0);
+        self.support.columns.clear();
+        self.add_up(bundle);
+    }
+
+    /// Computes `s` and `w` from the weights.
+    fn add_up(&mut self, bundle: &ComponentBundle) {
+        self.sum.clear();
+        self.sum.extend_from_slice(bundle.linear());
+        for cut in bundle.components().iter().flat_map(|component| &component.cuts) {
+            if cut.weight > 0.0 {
+                bundle.add_to(cut, cut.weight, &mut self.sum);
+            }
+        }
+        for ((direction, sum), cap) in self.direction.iter_mut().zip(&self.sum).zip(&self.caps) {
+            *direction = sum.min(*cap);
+        }
+    }
+
+    /// Solves for one component after the other.
+    fn sweep(&mut self, bundle: &mut ComponentBundle, eta: f64) {
+        for index in 0..bundle.components().len() {
+            let component = &bundle.components()[index];
+            let count = component.cuts.len();
+            if count < 2 {
+                continue;
+            }
+            self.costs.clear();
+            let costs = component.cuts.iter().map(|cut| bundle.product(cut, &self.direction) + cut.error / eta);
+            self.costs.extend(costs);
+            self.old_weights.clear();
+            self.old_weights.extend(component.cuts.iter().map(|cut| cut.weight));
+            let mut weights = std::mem::take(&mut self.old_weights);
+            let is_changed = exchange(component, &mut self.costs, &mut weights);
+            if is_changed {
+                for (at, &weight) in weights.iter().enumerate() {
+                    let change = weight - bundle.components()[index].cuts[at].weight;
+                    if change != 0.0 {
+                        self.shift(bundle, index, at, change);
+                        bundle.cuts_mut(index)[at].weight = weight;
+                    }
+                }
+            }
+            self.old_weights = weights;
+        }
+    }
+
+    /// Adds a multiple of a cut to `s` and keeps `w` in step.
+    fn shift(&mut self, bundle: &ComponentBundle, component: usize, cut: usize, change: f64) {
+        let (coordinates, entries) = bundle.subgradient(&bundle.components()[component].cuts[cut]);
+        for (&coordinate, entry) in coordinates.iter().zip(entries) {
+            let at = coordinate as usize;
+            self.sum[at] += change * entry;
+            self.direction[at] = self.sum[at].min(self.caps[at]);
+        }
+    }
+
+    /// Computes the costs of all cuts and what the weights come to.
+    fn price(&mut self, bundle: &ComponentBundle, eta: f64) -> Solved {
+        self.costs.clear();
+        self.least.clear();
+        let (mut gap, mut sigma) = (0.0, 0.0);
+        for component in bundle.components() {
+            let (mut mean, mut least) = (0.0, f64::INFINITY);
+            for cut in &component.cuts {
+                let cost = bundle.product(cut, &self.direction) + cut.error / eta;
+                mean += cut.weight * cost;
+                sigma += cut.weight * cut.error;
+                least = cost.min(least);
+                self.costs.push(cost);
+            }
+            self.least.push(least);
+            if !component.cuts.is_empty() {
+                gap += (mean - least).max(0.0);
+            }
+        }
+        let norm_squared = self.direction.iter().map(|entry| entry * entry).sum();
+        if self.has_caps {
+            let held = self.sum.iter().zip(&self.direction).zip(bundle.centre());
+            sigma += held.map(|((sum, direction), centre)| (sum - direction) * centre).sum::<f64>();
+        }
+        Solved { norm_squared, sigma, gap: eta * gap }
+    }
+
+    /// The objective at the present weights.
+    fn value(&self, bundle: &ComponentBundle, eta: f64) -> f64 {
+        let quadratic: f64 = self
+            .sum
+            .iter()
+            .zip(&self.caps)
+            .map(|(&sum, &cap)| if sum <= cap { 0.5 * sum * sum } else { cap * sum - 0.5 * cap * cap })
+            .sum();
+        let cuts = bundle.components().iter().flat_map(|component| &component.cuts);
+        quadratic + cuts.map(|cut| cut.weight * cut.error).sum::<f64>() / eta
+    }
+
+    /// Finds the cuts that a Newton step moves.
+    fn gather(&mut self, bundle: &ComponentBundle) {
+        let Support { cuts, blocks, columns, .. } = &mut self.support;
+        cuts.clear();
+        blocks.clear();
+        columns.clear();
+        let mut first = 0;
+        for (index, component) in bundle.components().iter().enumerate() {
+            let start = cuts.len();
+            for (at, cut) in component.cuts.iter().enumerate().filter(|(_, cut)| cut.weight > 0.0) {
+                let cost = self.costs[first + at];
+                let stiffness = (cost - self.least[index]).max(0.0) / cut.weight;
+                cuts.push(SupportCut { component: index, cut: at, weight: cut.weight, cost, stiffness });
+            }
+            first += component.cuts.len();
+            if cuts.len() < start + 2 {
+                cuts.truncate(start);
+                continue;
+            }
+            let block = start..cuts.len();
+            let heavier = |a: usize, b: usize| if cuts[b].weight > cuts[a].weight { b } else { a };
+            let heaviest = block.clone().fold(start, heavier);
+            columns.extend(block.clone().filter(|&at| at != heaviest).map(|at| (at, heaviest)));
+            blocks.push(block);
+        }
+    }
+
+    /// Moves the weights of the support by scaled Newton steps, as far as bounds and the objective allow. After one that a bound
+    /// has stopped comes another without the weight that is zero now, as often as that is cheap beside a sweep.
+    fn newton(&mut self, bundle: &mut ComponentBundle, eta: f64) {
+        let mut limited = std::mem::take(&mut self.limited);
+        let size = self.support.columns.len();
+        for attempt in 0..(CHEAP / (size * size * size + 1)).clamp(1, MOST_STEPS) {
+            if attempt > 0 {
+                self.price(bundle, eta);
+                self.gather(bundle);
+            }
+            if self.support.columns.is_empty() {
+                break;
+            }
+            self.find_change(bundle);
+            let (step, is_stopped) = self.find_step(bundle, &mut limited);
+            if step > 0.0 {
+                self.go(bundle, eta, &limited, step);
+            }
+            if !is_stopped || step == 0.0 {
+                break;
+            }
+        }
+        self.limited = limited;
+    }
+
+    /// Of two ways to stay within bounds finds the one that promises more: each component as far as it can go, or all as far
+    /// as the first to be stopped. Returns how far to go, and whether a bound stops it.
+    fn find_step(&mut self, bundle: &ComponentBundle, limited: &mut Vec<f64>) -> (f64, bool) {
+        limited.clone_from(&self.change);
+        let mut first_stop: f64 = 1.0;
+        for block in &self.support.blocks {
+            let cuts = self.support.cuts[block.clone()].iter().zip(&self.change[block.clone()]);
+            let stop = cuts.map(|(cut, &change)| cut.stop(change)).fold(1.0, f64::min);
+            limited[block.clone()].iter_mut().for_each(|change| *change *= stop);
+            first_stop = first_stop.min(stop);
+        }
+        let by_component = self.search(bundle, limited, 1.0);
+        if first_stop == 1.0 {
+            return (by_component.0, false);
+        }
+        let change = std::mem::take(&mut self.change);
+        let together = self.search(bundle, &change, first_stop);
+        self.change = change;
+        if together.1 > by_component.1 {
+            limited.clone_from(&self.change);
+            return (together.0, true);
+        }
+        (by_component.0, true)
+    }
+
+    /// Solves `(D'D + stiffness) change = -cost` over the free weights, `D` being the differences between cuts.
+    fn find_change(&mut self, bundle: &ComponentBundle) {
+        self.write_columns(bundle);
+        let Support { cuts, columns, starts, ends, by_coordinate, right, .. } = &mut self.support;
+        self.matrix.reset(columns.len());
+        for (&start, &end) in starts.iter().zip(&*ends) {
+            let entries = &by_coordinate[start..end];
+            for (at, &(column, entry)) in entries.iter().enumerate() {
+                let row = self.matrix.row_mut(column as usize);
+                entries[..=at].iter().for_each(|&(other, value)| row[other as usize] += entry * value);
+            }
+        }
+        let largest = (0..columns.len()).map(|column| self.matrix.diagonal(column)).fold(0.0, f64::max);
+        let largest = if largest > 0.0 { largest } else { 1.0 };
+        let mut first = 0;
+        for column in 0..columns.len() {
+            let (at, heaviest) = columns[column];
+            // Columns of the same component follow each other.
+            if columns[first].1 != heaviest {
+                first = column;
+            }
+            let row = self.matrix.row_mut(column);
+            row[first..=column].iter_mut().for_each(|entry| *entry += cuts[heaviest].stiffness);
+            row[column] += cuts[at].stiffness + REGULARIZATION * largest;
+        }
+        self.matrix.factor(1e-15 * largest);
+        right.clear();
+        right.extend(columns.iter().map(|&(at, heaviest)| cuts[heaviest].cost - cuts[at].cost));
+        self.matrix.solve(right);
+        self.change.clear();
+        self.change.resize(cuts.len(), 0.0);
+        for (&(at, heaviest), change) in columns.iter().zip(&*right) {
+            self.change[at] += change;
+            self.change[heaviest] -= change;
+        }
+    }
+
+    /// Writes the columns of `D` by coordinate; those held at a bound have no curvature.
+    fn write_columns(&mut self, bundle: &ComponentBundle) {
+        let Support { cuts, columns, starts, ends, by_coordinate, .. } = &mut self.support;
+        let cut_at = |at: usize| &bundle.components()[cuts[at].component].cuts[cuts[at].cut];
+        let dim = self.sum.len();
+        starts.clear();
+        starts.resize(dim, 0);
+        for &(at, heaviest) in &*columns {
+            for cut in [cut_at(at), cut_at(heaviest)] {
+                bundle.subgradient(cut).0.iter().for_each(|&coordinate| starts[coordinate as usize] += 1);
+            }
+        }
+        let mut total = 0;
+        for start in &mut *starts {
+            total += std::mem::replace(start, total);
+        }
+        ends.clone_from(starts);
+        by_coordinate.clear();
+        by_coordinate.resize(total, (0, 0.0));
+        for (column, &(at, heaviest)) in columns.iter().enumerate() {
+            for (cut, sign) in [(cut_at(at), 1.0), (cut_at(heaviest), -1.0)] {
+                let (coordinates, entries) = bundle.subgradient(cut);
+                for (&coordinate, entry) in coordinates.iter().zip(entries) {
+                    let coordinate = coordinate as usize;
+                    if self.sum[coordinate] > self.caps[coordinate] {
+                        continue;
+                    }
+                    let end = ends[coordinate];
+                    if end > starts[coordinate] && by_coordinate[end - 1].0 == column as u32 {
+                        by_coordinate[end - 1].1 += sign * entry;
+                    } else {
+                        by_coordinate[end] = (column as u32, sign * entry);
+                        ends[coordinate] += 1;
+                    }
+                }
+            }
+        }
+    }
+
+    /// The best step along a change of the weights, at most `most`, and how much it lowers the objective.
+    fn search(&mut self, bundle: &ComponentBundle, change: &[f64], most: f64) -> (f64, f64) {
+        self.image.fill(0.0);
+        let mut slope = 0.0;
+        for (at, &change) in self.support.cuts.iter().zip(change) {
+            slope += at.cost * change;
+            if change != 0.0 {
+                bundle.add_to(&bundle.components()[at.component].cuts[at.cut], change, &mut self.image);
+            }
+        }
+        let free = self.image.iter().zip(self.sum.iter().zip(&self.caps)).filter(|(_, (sum, cap))| sum <= cap);
+        let curvature: f64 = free.map(|(image, _)| image * image).sum();
+        if slope >= 0.0 {
+            return (0.0, 0.0);
+        }
+        let step = if curvature > 0.0 { (-slope / curvature).min(most) } else { most };
+        (step, -step * (slope + 0.5 * step * curvature))
+    }
+
+    /// Goes along a change of the weights; back again as long as bounds on the variables make it worse.
+    fn go(&mut self, bundle: &mut ComponentBundle, eta: f64, change: &[f64], step: f64) {
+        let before = if self.has_caps { self.value(bundle, eta) } else { f64::INFINITY };
+        let mut step = step;
+        loop {
+            for block in &self.support.blocks {
+                let mut total = 0.0;
+                for at in block.clone() {
+                    let SupportCut { component, cut, weight, .. } = self.support.cuts[at];
+                    let weight = weight + step * change[at];
+                    let weight = if weight < LEAST_WEIGHT { 0.0 } else { weight };
+                    bundle.cuts_mut(component)[cut].weight = weight;
+                    total += weight;
+                }
+                for at in block.clone() {
+                    let SupportCut { component, cut, .. } = self.support.cuts[at];
+                    bundle.cuts_mut(component)[cut].weight /= total;
+                }
+            }
+            self.add_up(bundle);
+            if !self.has_caps || step == 0.0 || self.value(bundle, eta) <= before {
+                return;
+            }
+            step = if step > 1e-6 { 0.5 * step } else { 0.0 };
+        }
+    }
+}
+
+/// Exchanges weight between pairs of a component's cuts, from the dearest to the cheapest; true if any.
+fn exchange(component: &crate::bundle::Component, costs: &mut [f64], weights: &mut [f64]) -> bool {
+    let mut is_changed = false;
+    for _ in 0..3 * costs.len() {
+        let (mut low, mut high) = ((f64::INFINITY, 0), (f64::NEG_INFINITY, 0));
+        for (at, (&cost, &weight)) in costs.iter().zip(&*weights).enumerate() {
+            if cost < low.0 {
+                low = (cost, at);
+            }
+            if weight > 0.0 && cost > high.0 {
+                high = (cost, at);
+            }
+        }
+        let difference = high.0 - low.0;
+        if difference.is_nan() || difference <= 1e-14 * (high.0.abs() + low.0.abs()) {
+            break;
+        }
+        let (to, from) = (low.1, high.1);
+        let (gains, losses) = (component.gram_row(to), component.gram_row(from));
+        let curvature = gains[to] + losses[from] - 2.0 * gains[from];
+        let most = weights[from];
+        let wanted = if curvature > 0.0 { difference / curvature } else { most };
+        if wanted < LEAST_WEIGHT {
+            break;
+        }
+        let step = if wanted > most - LEAST_WEIGHT { most } else { wanted };
+        weights[to] += step;
+        weights[from] = if step == most { 0.0 } else { most - step };
+        for ((cost, gain), loss) in costs.iter_mut().zip(gains).zip(losses) {
+            *cost += step * (gain - loss);
+        }
+        is_changed = true;
+    }
+    is_changed
+}
+
+#[cfg(test)]
+mod tests {
+    use clarabel::algebra::CscMatrix;
+    use clarabel::solver::SupportedConeT::NonnegativeConeT;
+    use clarabel::solver::{DefaultSettings, DefaultSolver, IPSolver, SupportedConeT};
+
+    use super::*;
+    use crate::problems::Stream;
+
+    type SparseCut = (Vec<(u32, f64)>, f64);
+
+    struct Case {
+        centre: Vec<f64>,
+        is_nonnegative: Vec<bool>,
+        linear: Vec<f64>,
+        cuts: Vec<Vec<SparseCut>>,
+        eta: f64,
+    }
+
+    fn sparse_cut(stream: &mut Stream, dim: usize, scale: f64) -> SparseCut {
+        let coordinates: Vec<u32> = (0..dim as u32).filter(|_| stream.below(3) == 0).collect();
+        let entries = coordinates.into_iter().map(|at| (at, scale * stream.normal())).collect();
+        (entries, stream.normal().abs() * f64::from(u8::from(stream.below(4) > 0)))
+    }
+
+    impl Case {
+        /// Every kind of degeneracy: cuts that differ in their error only or are multiples of each other, components without a
+        /// gradient, identical components, few variables for many cuts.
+        fn random(stream: &mut Stream, index: usize) -> Self {
+            let dim = 1 + stream.below(if index.is_multiple_of(3) { 4 } else { 20 });
+            let count = 1 + stream.below(12);
+            let mut cuts: Vec<Vec<SparseCut>> = vec![];
+            for component in 0..count {
+                if component > 0 && stream.below(5) == 0 {
+                    cuts.push(cuts[component - 1].clone());
+                    continue;
+                }
+                let mut own = vec![(vec![], stream.normal().abs())];
+                for _ in 0..stream.below(7) {
+                    let kind = stream.below(6);
+                    let scale = 10.0_f64.powi(stream.below(3) as i32 - 1);
+                    let mut cut = sparse_cut(stream, dim, scale);
+                    if let Some(last) = own.last().filter(|_| kind == 0) {
+                        cut = (last.0.iter().map(|(at, entry)| (*at, 2.0 * entry)).collect(), cut.1);
+                    } else if kind == 1 {
+                        cut.0.clear();
+                    }
+                    own.push(cut);
+                }
+                cuts.push(own);
+            }
+            let bounded = stream.below(3);
+            let is_nonnegative: Vec<bool> =
+                (0..dim).map(|_| bounded == 0 || (bounded == 1 && stream.below(2) == 0)).collect();
+            let centre = (0..dim).map(|_| stream.normal().abs() * f64::from(u8::from(stream.below(3) > 0))).collect();
+            let linear = (0..dim).map(|_| stream.normal()).collect();
+            Self { centre, is_nonnegative, linear, cuts, eta: 10.0_f64.powi(stream.below(5) as i32 - 2) }
+        }
+
+        fn bundle(&self) -> ComponentBundle {
+            ComponentBundle::of_cuts(&self.centre, self.linear.clone(), &self.cuts)
+        }
+
+        /// What the numbers of the problem are like.
+        fn size(&self) -> f64 {
+            let square = |cut: &SparseCut| cut.1 + self.eta * cut.0.iter().map(|(_, entry)| entry * entry).sum::<f64>();
+            let largest = self.cuts.iter().map(|cuts| cuts.iter().map(square).fold(0.0, f64::max)).sum::<f64>();
+            largest + self.eta * self.linear.iter().map(|entry| entry * entry).sum::<f64>() + 1e-3
+        }
+
+        /// The master's value at a step.
+        fn value(&self, step: &[f64]) -> f64 {
+            let product = |cut: &SparseCut| cut.0.iter().map(|(at, entry)| entry * step[*at as usize]).sum::<f64>();
+            let model = |cuts: &Vec<SparseCut>| {
+                cuts.iter().map(|cut| product(cut) - cut.1).fold(f64::NEG_INFINITY, f64::max)
+            };
+            self.cuts.iter().map(model).sum::<f64>()
+                + self.linear.iter().zip(step).map(|(entry, step)| entry * step).sum::<f64>()
+                + step.iter().map(|step| step * step).sum::<f64>() / (2.0 * self.eta)
+        }
+
+        /// The least value, by an interior-point method: over `step / sqrt(eta)` and a bound on each component.
+        fn reference(&self) -> f64 {
+            let (dim, count) = (self.centre.len(), self.cuts.len());
+            let root = self.eta.sqrt();
+            let mut quadratic = vec![vec![0.0; dim + count]; dim + count];
+            (0..dim).for_each(|index| quadratic[index][index] = 1.0);
+            let mut objective: Vec<f64> = self.linear.iter().map(|entry| root * entry).collect();
+            objective.resize(dim + count, 1.0);
+            let (mut rows, mut right) = (vec![], vec![]);
+            for (component, cuts) in self.cuts.iter().enumerate() {
+                for (subgradient, error) in cuts {
+                    let mut row = vec![0.0; dim + count];
+                    subgradient.iter().for_each(|(at, entry)| row[*at as usize] = root * entry);
+                    row[dim + component] = -1.0;
+                    rows.push(row);
+                    right.push(*error);
+                }
+            }
+            for index in (0..dim).filter(|&index| self.is_nonnegative[index]) {
+                let mut row = vec![0.0; dim + count];
+                row[index] = -root;
+                rows.push(row);
+                right.push(self.centre[index]);
+            }
+            let cones: [SupportedConeT<f64>; 1] = [NonnegativeConeT(rows.len())];
+            let settings = DefaultSettings {
+                verbose: false,
+                tol_gap_abs: 1e-11,
+                tol_gap_rel: 1e-11,
+                tol_feas: 1e-11,
+                ..DefaultSettings::default()
+            };
+            let (quadratic, rows) = (CscMatrix::from(&quadratic), CscMatrix::from(&rows));
+            let mut solver = DefaultSolver::new(&quadratic, &objective, &rows, &right, &cones, settings).unwrap();
+            solver.solve();
+            solver.solution.obj_val
+        }
+
+        /// Solves and checks everything but whether the weights are good enough; returns the gap over the size.
+        fn check(&self, bundle: &mut ComponentBundle, master: &mut ProductMaster, name: &str) -> f64 {
+            let solved = master.solve(bundle, &self.is_nonnegative, self.eta, 1e-11);
+            for component in bundle.components() {
+                let total: f64 = component.cuts.iter().map(|cut| cut.weight).sum();
+                assert!((total - 1.0).abs() < 1e-12 && component.cuts.iter().all(|cut| cut.weight >= 0.0), "{name}");
+            }
+            let step: Vec<f64> = master.direction().iter().map(|entry| -self.eta * entry).collect();
+            for ((step, centre), nonnegative) in step.iter().zip(&self.centre).zip(&self.is_nonnegative) {
+                assert!(!nonnegative || centre + step >= -1e-12 * (1.0 + centre), "{name}: {centre} {step}");
+            }
+            // The gap that comes with the answer is the true one: the master's value less its dual's.
+            let size = self.size();
+            let (primal, dual) = (self.value(&step), -(0.5 * self.eta * solved.norm_squared + solved.sigma));
+            assert!((primal - dual - solved.gap).abs() <= 1e-11 * size, "{name}: {primal} {dual} {}", solved.gap);
+            (primal - dual) / size
+        }
+    }
+
+    #[test]
+    fn masters_agree_with_an_interior_point_method() {
+        let mut stream = Stream::new(7, "product masters", 0);
+        for index in 0..3000 {
+            let case = Case::random(&mut stream, index);
+            let mut master = ProductMaster::default();
+            let gap = case.check(&mut case.bundle(), &mut master, &format!("case {index}"));
+            assert!(gap <= 1e-9, "case {index}: {gap}");
+            let step: Vec<f64> = master.direction().iter().map(|entry| -case.eta * entry).collect();
+            let (value, reference) = (case.value(&step), case.reference());
+            // Clarabel is good to about 1e-8 on these.
+            assert!((value - reference).abs() <= 1e-7 * case.size(), "case {index}: {value} {reference}");
+        }
+    }
+
+    /// The same weights meet jumps of `eta` by 10^3 and more and more cuts.
+    #[test]
+    fn warm_starts_survive_jumps() {
+        let mut stream = Stream::new(8, "product masters", 0);
+        for round in 0..150 {
+            let mut case = Case::random(&mut stream, round);
+            let mut bundle = case.bundle();
+            let mut master = ProductMaster::default();
+            for step in 0..12 {
+                case.eta = if step % 2 == 0 { 1e-1 } else { 1e2 };
+                let gap = case.check(&mut bundle, &mut master, &format!("round {round}, step {step}"));
+                assert!(gap <= 1e-9, "round {round}, step {step}: {gap}");
+                let component = stream.below(case.cuts.len());
+                let cut = sparse_cut(&mut stream, case.centre.len(), 1.0);
+                bundle.insert_cut(component, &cut);
+                case.cuts[component].push(cut);
+            }
+        }
+    }
+}
