@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
 
-use bundlenet::{Error, Limits, ParseError, Problem, ReadOptions, Settings, Silent, Status, Tolerances, solve};
+use bundlenet::{Error, Granularity, Limits, ParseError, Problem, ReadOptions, Settings, Silent, Status, Tolerances, solve};
 use clap::Args;
 use serde::{Deserialize, Serialize};
 
@@ -54,6 +54,8 @@ impl Reference {
         let settings = Settings {
             limits: Limits { seconds: Some(self.time_limit), ..Limits::default() },
             tolerances: Tolerances { gap: TOLERANCE },
+            // Combinations of each component's cuts are what proves an optimum.
+            cuts: Granularity::Component,
             ..Settings::default()
         }
         .check()

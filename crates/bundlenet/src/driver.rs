@@ -184,6 +184,16 @@ impl<'a> Function<'a> {
         self.linear.iter().map(|entry| self.scale * entry).collect()
     }
 
+    /// A lower bound on the scaled function that combinations of its components' minorants prove. They are changed.
+    pub(crate) fn prove(&mut self, aggregates: &mut Minorants) -> Option<f64> {
+        // What is known of groups says nothing of each component.
+        if self.grouping.is_some() {
+            return None;
+        }
+        aggregates.scale(1.0 / self.scale);
+        self.minimized.prove(aggregates).map(|bound| self.scale * bound)
+    }
+
     /// Seconds of the last evaluation.
     pub(crate) fn latest_seconds(&self) -> f64 {
         self.latest_seconds
@@ -455,7 +465,7 @@ impl<'a, M: Method> Run<'a, M> {
         let best = self.best * self.function.scale;
         let magnitude = self.function.magnitude(best);
         let bound = match &mut self.method {
-            Some(method) => method.bound(best),
+            Some(method) => method.bound(best, &mut self.function),
             None => Some(crate::method::Bound { estimate: 0.0, proved: Some(0.0) }),
         };
         let seconds = self.method.as_ref().map_or(0.0, Method::master_seconds);

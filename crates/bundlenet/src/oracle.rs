@@ -71,6 +71,17 @@ pub trait SumOracle: Oracle {
     fn component_order(&self) -> Option<Vec<u32>> {
         None
     }
+
+    /// A bound on the optimal value that `aggregate` proves: from below for a function to minimise, from above for
+    /// one to maximise. `None` where it proves nothing.
+    ///
+    /// `aggregate` has for each component, in order, a convex combination of minorants that this oracle has handed
+    /// out: its value at the origin, and its slope, in the problem's own sense. At the optimum there are combinations
+    /// that prove it: the primal solution that a bundle method finds on the way.
+    fn prove(&mut self, aggregate: &Minorants) -> Option<f64> {
+        let _ = aggregate;
+        None
+    }
 }
 
 /// Values and sparse subgradients of the components of a [`SumOracle`] at one point.
@@ -437,6 +448,20 @@ impl<'a> Minimized<'a> {
             minorants.scale(-1.0);
         }
         Ok(true)
+    }
+
+    /// A lower bound on the function to minimise, from convex combinations of minorants of its components:
+    /// [`SumOracle::prove`] for what [`Minimized::evaluate_components`] gives. `aggregate` is left as it was.
+    pub fn prove(&mut self, aggregate: &mut Minorants) -> Option<f64> {
+        let sum = self.oracle.as_sum()?;
+        if self.sense == Sense::Maximize {
+            aggregate.scale(-1.0);
+        }
+        let bound = sum.prove(aggregate);
+        if self.sense == Sense::Maximize {
+            aggregate.scale(-1.0);
+        }
+        bound.map(|bound| self.sense.sign() * bound).filter(|bound| bound.is_finite())
     }
 
     fn begin(&mut self, point: &[f64]) -> Result<usize, EvaluationError> {

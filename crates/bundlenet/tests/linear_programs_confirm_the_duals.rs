@@ -4,106 +4,20 @@
 //! For network design the strong LP, with `x_a^k <= min(q_k, c_a) y_a`; for generalised assignment the
 //! Dantzig-Wolfe master, with a column for each knapsack pattern.
 
+mod programs;
 mod public;
 mod reference;
 
 use bundlenet::{
-    Assignment, Family, Generator, Minimized, NetworkDesign, Problem, ReadOptions, Sense, Settings, Silent, Status,
-    Tolerances, solve,
+    Assignment, Family, Generator, Minimized, Problem, ReadOptions, Sense, Settings, Silent, Status, Tolerances, solve,
 };
-use microlp::{ComparisonOp, OptimizationDirection, Solution, SolveOutcome, Variable};
-use reference::TableKnapsack;
+use programs::{pattern_lp, strong_lp};
 
 fn value(problem: &Problem, point: &[f64]) -> f64 {
     let mut dual = problem.dual();
     let mut function = Minimized::new(&mut *dual).unwrap();
     let sign = function.sense().sign();
     sign * function.evaluate(point, &mut vec![0.0; point.len()]).unwrap()
-}
-
-fn solved(outcome: Result<SolveOutcome, microlp::Error>) -> Solution {
-    match outcome.unwrap() {
-        SolveOutcome::Solution(solution) => solution,
-        SolveOutcome::Interrupted(_) => panic!("there is no limit to interrupt it"),
-    }
-}
-
-/// The dual of the strong LP, whose variables are the multipliers and the prices of the other constraints.
-fn strong_lp(instance: &NetworkDesign) -> (f64, Vec<f64>) {
-    let nodes = instance.nodes();
-    let mut lp = microlp::Problem::new(OptimizationDirection::Maximize);
-    let mut multipliers = vec![];
-    for commodity in instance.commodities() {
-        for node in 0..nodes {
-            let supply = match node {
-                _ if node == commodity.origin => commodity.demand,
-                _ if node == commodity.destination => -commodity.demand,
-                _ => 0.0,
-            };
-            // Only differences matter: the destination's may be 0.
-            let limit = if node == commodity.destination { 0.0 } else { f64::INFINITY };
-            multipliers.push(lp.add_var(supply, (-limit, limit)));
-        }
-    }
-    for (index, arc) in instance.arcs().iter().enumerate() {
-        let capacity_price = lp.add_var(0.0, (0.0, f64::INFINITY));
-        let mut design = vec![(capacity_price, arc.capacity), (lp.add_var(-1.0, (0.0, f64::INFINITY)), -1.0)];
-        for (k, commodity) in instance.commodities().iter().enumerate() {
-            if instance.is_usable(index, k) {
-                let price = lp.add_var(0.0, (0.0, f64::INFINITY));
-                design.push((price, commodity.demand.min(arc.capacity)));
-                let mut flow = vec![(capacity_price, -1.0), (price, -1.0)];
-                if arc.tail != arc.head {
-                    flow.extend([(multipliers[k * nodes + arc.tail], 1.0), (multipliers[k * nodes + arc.head], -1.0)]);
-                }
-                lp.add_constraint(flow, ComparisonOp::Le, instance.routing_costs(index)[k]);
-            }
-        }
-        lp.add_constraint(design, ComparisonOp::Le, arc.fixed_cost);
-    }
-    let solution = solved(lp.solve());
-    (solution.objective(), multipliers.iter().map(|&variable| solution[variable]).collect())
-}
-
-/// The Dantzig-Wolfe master's dual, by adding patterns until none is missing.
-fn pattern_lp(instance: &Assignment) -> (f64, Vec<f64>) {
-    let maximize = instance.sense() == Sense::Maximize;
-    let sign = if maximize { 1.0 } else { -1.0 };
-    let (items, bins) = (instance.items(), instance.bins());
-    // Beyond the largest profit (or cost) no item is taken (or all are), so that the optimum lies within.
-    let largest = (0..bins).flat_map(|bin| instance.profits(bin)).fold(0.0_f64, |a, &b| a.max(b));
-    let limit = largest * items as f64;
-    let direction = if maximize { OptimizationDirection::Minimize } else { OptimizationDirection::Maximize };
-    let mut lp = microlp::Problem::new(direction);
-    let multipliers: Vec<Variable> =
-        (0..items).map(|_| lp.add_var(1.0, (if maximize { 0.0 } else { -limit }, limit))).collect();
-    let worth: Vec<Variable> = (0..bins)
-        .map(|_| lp.add_var(1.0, if maximize { (0.0, f64::INFINITY) } else { (f64::NEG_INFINITY, 0.0) }))
-        .collect();
-    let mut solution = solved(lp.solve());
-    let capacity = *instance.capacities().iter().max().unwrap() as usize;
-    let mut knapsack = TableKnapsack::new(items, capacity);
-    let mut chosen = vec![];
-    loop {
-        let point: Vec<f64> = multipliers.iter().map(|&variable| solution[variable]).collect();
-        let mut complete = true;
-        for bin in 0..bins {
-            let profits: Vec<f64> = instance.profits(bin).iter().zip(&point).map(|(p, pi)| sign * (p - pi)).collect();
-            let best =
-                knapsack.solve(&profits, instance.weights(bin), instance.capacities()[bin] as usize, &mut chosen);
-            if best > sign * solution[worth[bin]] + 1e-9 {
-                complete = false;
-                let profit: f64 = chosen.iter().map(|&item| instance.profits(bin)[item]).sum();
-                let mut row: Vec<(Variable, f64)> = chosen.iter().map(|&item| (multipliers[item], 1.0)).collect();
-                row.push((worth[bin], 1.0));
-                let operator = if maximize { ComparisonOp::Ge } else { ComparisonOp::Le };
-                solution = solved(solution.add_constraint(row, operator, profit));
-            }
-        }
-        if complete {
-            return (solution.objective(), point);
-        }
-    }
 }
 
 #[track_caller]

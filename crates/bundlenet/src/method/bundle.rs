@@ -7,10 +7,14 @@ use crate::bundle::{Cuts, Pruning};
 use crate::driver::Function;
 use crate::error::EvaluationError;
 use crate::master::{ETA_STAR, Outcome, Proposal, Proposer};
+use crate::oracle::Minorants;
 use crate::vectors::add_scaled;
 
 /// Share of the promised decrease that makes a step serious, `m`.
 const SERIOUS_SHARE: f64 = 0.01;
+
+/// A proof is worth trying once no more than so many times the tolerance is promised.
+const NEAR: f64 = 100.0;
 
 /// Null steps in a row that bring no new cut after which nothing will change any more.
 const MOST_REPEATS: usize = 10;
@@ -29,6 +33,9 @@ pub(crate) struct BundleMethod<P: Proposer> {
     /// Corners of a box that holds a minimiser, and the greatest lower bound on the minimum that it proved.
     minimizer_box: Option<(Vec<f64>, Vec<f64>)>,
     lower_bound: f64,
+    /// Combinations of each component's cuts, for a proof, and whether the last try at one came to something.
+    aggregates: Minorants,
+    is_provable: bool,
     /// Null steps in a row that brought no new cut.
     repeats: usize,
     master_seconds: f64,
@@ -54,6 +61,8 @@ impl<P: Proposer> BundleMethod<P> {
             is_fresh: false,
             minimizer_box: function.minimizer_box().cloned(),
             lower_bound: f64::NEG_INFINITY,
+            aggregates: Minorants::new(),
+            is_provable: function.minimizer_box().is_some(),
             repeats: 0,
             master_seconds: 0.0,
         }
@@ -117,6 +126,16 @@ impl<P: Proposer> BundleMethod<P> {
         }
     }
 
+    /// What the oracle can prove from the combinations of each component's cuts: from the primal solution that they are.
+    fn prove(&mut self, function: &mut Function<'_>) {
+        if !self.cuts.write_aggregates(&mut self.aggregates) {
+            return;
+        }
+        let bound = function.prove(&mut self.aggregates);
+        self.is_provable = bound.is_some() || self.minimizer_box.is_some();
+        self.lower_bound = bound.map_or(self.lower_bound, |bound| self.lower_bound.max(bound));
+    }
+
     fn estimate(&self) -> f64 {
         ETA_STAR * self.proposal.norm_squared + self.proposal.sigma
     }
@@ -136,11 +155,11 @@ impl<P: Proposer> BundleMethod<P> {
         let centre_value = self.cuts.centre_value();
         let promised = self.proposal.decrease();
         let allowed = self.tolerance * function.magnitude(centre_value);
+        if promised <= NEAR * allowed && self.best - self.lower_bound > allowed {
+            self.prove(function);
+        }
         // The stop test eta* |w|^2 + sigma <= eps max(1, |f|) is an estimate: where a proof can be had, it is asked for.
-        let is_optimal = match self.minimizer_box {
-            Some(_) => self.best - self.lower_bound <= allowed,
-            None => self.estimate() <= allowed,
-        };
+        let is_optimal = self.best - self.lower_bound <= allowed || (!self.is_provable && self.estimate() <= allowed);
         if is_optimal {
             return Ok(Progress::Optimal);
         }
@@ -201,9 +220,12 @@ impl<P: Proposer> Method for BundleMethod<P> {
         P::IS_NETWORK
     }
 
-    fn bound(&mut self, best: f64) -> Option<Bound> {
+    fn bound(&mut self, best: f64, function: &mut Function<'_>) -> Option<Bound> {
         if !self.is_fresh {
             self.propose();
+        }
+        if best - self.lower_bound > self.tolerance * function.magnitude(best) {
+            self.prove(function);
         }
         let proved = self.lower_bound.is_finite().then_some(best - self.lower_bound);
         Some(Bound { estimate: self.estimate(), proved })

@@ -96,7 +96,7 @@ impl Method for Granular {
         self.earlier_seconds + self.method().master_seconds()
     }
 
-    fn bound(&mut self, best: f64) -> Option<Bound> {
-        self.method_mut().bound(best)
+    fn bound(&mut self, best: f64, function: &mut Function<'_>) -> Option<Bound> {
+        self.method_mut().bound(best, function)
     }
 }

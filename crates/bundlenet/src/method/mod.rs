@@ -33,7 +33,7 @@ pub(crate) trait Method {
     }
 
     /// What the method knows of how far the best value is from the minimum; `None` if it knows nothing.
-    fn bound(&mut self, _best: f64) -> Option<Bound> {
+    fn bound(&mut self, _best: f64, _function: &mut Function<'_>) -> Option<Bound> {
         None
     }
 }
@@ -100,7 +100,7 @@ impl<M: Method + ?Sized> Method for Box<M> {
         (**self).is_network()
     }
 
-    fn bound(&mut self, best: f64) -> Option<Bound> {
-        (**self).bound(best)
+    fn bound(&mut self, best: f64, function: &mut Function<'_>) -> Option<Bound> {
+        (**self).bound(best, function)
     }
 }

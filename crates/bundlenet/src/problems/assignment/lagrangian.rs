@@ -10,6 +10,7 @@
 use rayon::prelude::*;
 
 use super::Assignment;
+use super::primal::{Recovery, RelaxedAssignment};
 use crate::oracle::{Domain, Minorants, Oracle, OracleError, Sense, SumOracle};
 use crate::problems::knapsack::{BinaryKnapsack, HardKnapsack};
 
@@ -27,6 +28,8 @@ pub struct AssignmentDual {
     solved: Vec<Solved>,
     /// One for each thread.
     workers: Vec<Worker>,
+    /// Made when it is first asked for: many runs never do.
+    recovery: Option<Recovery>,
 }
 
 /// A bin's solution.
@@ -52,10 +55,17 @@ impl AssignmentDual {
             linear: vec![1.0; items],
             solved: (0..instance.bins()).map(|_| solved.clone()).collect(),
             workers: vec![],
+            recovery: None,
             instance: instance.clone(),
         };
         dual.hire();
         dual
+    }
+
+    /// The primal solution behind the bound that the last call of [`SumOracle::prove`] gave, if it gave one.
+    #[must_use]
+    pub fn proof(&self) -> Option<&RelaxedAssignment> {
+        self.recovery.as_ref().and_then(Recovery::solution)
     }
 
     /// Threads that pay.
@@ -164,5 +174,13 @@ impl SumOracle for AssignmentDual {
             minorants.push(sign(&self.instance) * solved.profit?, solved.chosen.iter().map(|&item| (item, -1.0)));
         }
         Ok(())
+    }
+
+    /// The combined patterns assign every item nearly once. Where they can be made to do so exactly, their profit is a
+    /// bound; for "exactly once" that takes capacities that leave some room.
+    fn prove(&mut self, aggregate: &Minorants) -> Option<f64> {
+        self.hire();
+        let recovery = self.recovery.get_or_insert_with(|| Recovery::new(&self.instance));
+        recovery.recover(&self.instance, &mut self.workers.first_mut()?.knapsack, aggregate)
     }
 }

@@ -14,7 +14,9 @@ pub(crate) mod generate;
 mod instance;
 mod lagrangian;
 pub(crate) mod parse;
+mod primal;
 mod write;
 
 pub use instance::Assignment;
 pub use lagrangian::AssignmentDual;
+pub use primal::RelaxedAssignment;

@@ -10,6 +10,7 @@
 use rayon::prelude::*;
 
 use super::NetworkDesign;
+use super::primal::{Network, Recovery, RelaxedDesign};
 use crate::oracle::{Minorants, Oracle, OracleError, Sense, SumOracle};
 use crate::problems::knapsack::{Filled, fill_from};
 use crate::simd::{Block, LANES, Lanes, blocks_for, flat, flat_mut, multiversion};
@@ -32,6 +33,8 @@ pub struct NetworkDesignDual {
     /// The point, by node, then commodity.
     point: Vec<Block>,
     tasks: Vec<Task>,
+    /// Made when it is first asked for: many runs never do.
+    recovery: Option<Box<Recovery>>,
 }
 
 /// What an evaluation reads: everything by commodity in blocks.
@@ -42,6 +45,7 @@ struct Tables {
     /// Blocks for one number per commodity.
     blocks: usize,
     arcs: Vec<super::Arc>,
+    routes: Vec<super::Commodity>,
     demands: Vec<Block>,
     /// Routing costs by arc; infinite where a commodity may not use the arc.
     costs: Vec<Block>,
@@ -106,11 +110,26 @@ impl NetworkDesignDual {
             })
             .collect();
         Self {
-            tables: Tables { nodes, commodities, blocks, arcs: instance.arcs().to_vec(), demands, costs },
+            tables: Tables {
+                nodes,
+                commodities,
+                blocks,
+                arcs: instance.arcs().to_vec(),
+                routes: instance.commodities().to_vec(),
+                demands,
+                costs,
+            },
             linear,
             point: vec![Block::splat(0.0); nodes * blocks],
             tasks,
+            recovery: None,
         }
+    }
+
+    /// The primal solution behind the bound that the last call of [`SumOracle::prove`] gave, if it gave one.
+    #[must_use]
+    pub fn proof(&self) -> Option<&RelaxedDesign> {
+        self.recovery.as_ref().and_then(|recovery| recovery.solution())
     }
 
     /// Lays the point out by node, then commodity.
@@ -302,5 +321,20 @@ impl SumOracle for NetworkDesignDual {
         let mut order: Vec<u32> = (0..self.tables.arcs.len() as u32).collect();
         order.sort_by_key(|&arc| self.tables.arcs[arc as usize].tail);
         Some(order)
+    }
+
+    /// The combined flows nearly conserve flow. Where they can be made to, in the capacities that there are, their cost
+    /// in the strong linear relaxation is a bound.
+    fn prove(&mut self, aggregate: &Minorants) -> Option<f64> {
+        let tables = &self.tables;
+        let network = Network {
+            nodes: tables.nodes,
+            arcs: &tables.arcs,
+            commodities: &tables.routes,
+            costs: flat(&tables.costs),
+            stride: tables.blocks * LANES,
+        };
+        let recovery = self.recovery.get_or_insert_with(|| Box::new(Recovery::new(&network)));
+        recovery.recover(&network, aggregate)
     }
 }

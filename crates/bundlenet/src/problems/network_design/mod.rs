@@ -14,7 +14,9 @@ pub(crate) mod generate;
 mod instance;
 mod lagrangian;
 pub(crate) mod parse;
+mod primal;
 mod write;
 
 pub use instance::{Arc, Commodity, NetworkDesign};
 pub use lagrangian::NetworkDesignDual;
+pub use primal::RelaxedDesign;
