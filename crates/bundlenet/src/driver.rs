@@ -304,6 +304,7 @@ fn bundle_method(function: &Function<'_>, start: Start<'_>, settings: &ValidSett
         ComponentProposer::new(proximity.with_patience(serious_steps, null_steps), strategy, function.domain(), dim);
     let pruning = Pruning { cap: max_component_cuts, ..aggregated };
     let bundle = ComponentBundle::new(start.point, start.value, function.linear(), minorants);
+    let bundle = if strategy == Strategy::Auto { bundle.with_metric() } else { bundle };
     let method = BundleMethod::new(function, bundle, proposer, pruning, tolerance);
     // Only where nothing says how the step length is to be chosen, and nothing what cuts are of, is there a choice.
     if settings.cuts == Granularity::Auto && strategy == Strategy::Auto {

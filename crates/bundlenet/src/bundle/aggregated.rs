@@ -4,7 +4,7 @@
 //! `alpha_i = f(c) - f(x_i) - g_i'(c - x_i) >= 0`; the model is `max_i f(c) - alpha_i + g_i'(x - c)`. The bundle keeps the
 //! Gram matrix of the subgradients up to date: one new row for each cut.
 
-use super::{Cuts, Pruning, Taken};
+use super::{Cuts, Pruning, Seen};
 use crate::driver::Function;
 use crate::error::EvaluationError;
 use crate::master::Proposal;
@@ -354,13 +354,18 @@ impl Cuts for Bundle {
         self.live
     }
 
-    fn evaluate(&mut self, function: &mut Function<'_>, trial: &[f64]) -> Result<f64, EvaluationError> {
-        function.evaluate(trial, self.latest.numbers_mut(self.dim))
+    fn evaluate(
+        &mut self,
+        function: &mut Function<'_>,
+        trial: &[f64],
+        proposal: &Proposal,
+    ) -> Result<Seen, EvaluationError> {
+        let value = function.evaluate(trial, self.latest.numbers_mut(self.dim))?;
+        let slope = dot(&self.latest.0, &proposal.direction.0);
+        Ok(Seen { value, error: self.centre_value - value - proposal.eta * slope, slope, reach: f64::NAN })
     }
 
-    fn take(&mut self, trial: &[f64], value: f64, share: f64, proposal: &Proposal, pruning: Pruning) -> Taken {
-        let slope = dot(&self.latest.0, &proposal.direction.0);
-        let error = self.centre_value - value - proposal.eta * slope;
+    fn take(&mut self, trial: &[f64], seen: &Seen, share: f64, proposal: &Proposal, pruning: Pruning) -> bool {
         // Weights that do not come from the model say nothing of what it can do without; and the network that made them
         // sees the slopes even where the centre stays.
         let is_network = self.repeats == Repeats::Keep;
@@ -373,14 +378,14 @@ impl Cuts for Bundle {
         if share > 0.0 || is_network {
             self.write_slopes(proposal, !is_thinned);
             let slopes = std::mem::take(&mut self.slopes);
-            self.move_towards(trial, value, share, &slopes);
+            self.move_towards(trial, seen.value, share, &slopes);
             self.slopes = slopes;
         }
         let latest = std::mem::replace(&mut self.latest, Padded(vec![]));
-        let newest = self.insert(&latest, (1.0 - share) * error);
+        let newest = self.insert(&latest, (1.0 - share) * seen.error);
         self.latest = latest;
         self.age(&proposal.weights, newest, pruning.lifetime);
-        Taken { error, slope, is_new: self.taken > taken }
+        self.taken > taken
     }
 
     fn slopes(&self) -> &[f64] {

@@ -6,7 +6,7 @@
 use std::hash::Hasher;
 use std::ops::Range;
 
-use super::{Cuts, Pruning, Taken};
+use super::{Cuts, Pruning, Seen};
 use crate::driver::Function;
 use crate::error::EvaluationError;
 use crate::master::Proposal;
@@ -88,14 +88,27 @@ pub(crate) struct ComponentBundle {
     entries: Vec<f64>,
     /// Entries of cuts that are no more.
     unused: usize,
+    /// The metric: a step `d` costs `sum_j d_j^2 / (2 eta metric_j)`.
+    metric: Vec<f64>,
+    /// What the metric is a multiple of, and the steps after which it stays as it is.
+    metric_unit: f64,
+    metric_steps: usize,
     /// What the last evaluation found, and its linearisation error at the centre.
     latest: Minorants,
     latest_error: f64,
+    /// Products of all cuts' subgradients with the way to the last trial point, one component after the other, and errors of
+    /// the components' new cuts.
+    slopes: Vec<f64>,
+    new_errors: Vec<f64>,
     /// Zero everywhere between two uses.
     scatter: Vec<f64>,
     way: Vec<f64>,
     products: Vec<f64>,
+    kinks: Vec<(f64, f64)>,
 }
+
+/// Steps in which the metric is adjusted to the cuts. Later changes bring nothing, and cost products of all cuts.
+const METRIC_STEPS: usize = 10;
 
 impl ComponentBundle {
     /// Cuts around `centre`: those taken there.
@@ -107,11 +120,17 @@ impl ComponentBundle {
             coordinates: vec![],
             entries: vec![],
             unused: 0,
+            metric: vec![1.0; linear.len()],
+            metric_unit: 1.0,
+            metric_steps: 0,
             latest: Minorants::new(),
             latest_error: 0.0,
+            slopes: vec![],
+            new_errors: vec![],
             scatter: vec![0.0; linear.len()],
             way: vec![0.0; linear.len()],
             products: vec![],
+            kinks: vec![],
             linear,
         };
         for component in 0..minorants.len() {
@@ -120,6 +139,122 @@ impl ComponentBundle {
             bundle.insert(component, coordinates, entries, 0.0);
         }
         bundle
+    }
+
+    /// Lets the metric follow the cuts for some steps: the more a coordinate's entries vary, the shorter are the steps along it.
+    /// The first step stays as long as it would be without a metric.
+    pub(crate) fn with_metric(mut self) -> Self {
+        let mut first = self.linear.clone();
+        for cut in self.components.iter().flat_map(|component| &component.cuts) {
+            self.add_to(cut, cut.weight, &mut first);
+        }
+        let norm = |vector: &[f64]| vector.iter().map(|entry| entry * entry).sum::<f64>().sqrt();
+        self.write_metric();
+        let bent: Vec<f64> = first.iter().zip(&self.metric).map(|(entry, metric)| entry * metric).collect();
+        let (length, bent) = (norm(&first), norm(&bent));
+        self.metric_unit = if bent > 0.0 && length > 0.0 { length / bent } else { 1.0 };
+        self.metric_steps = METRIC_STEPS;
+        self.update_metric();
+        self
+    }
+
+    pub(crate) fn metric(&self) -> &[f64] {
+        &self.metric
+    }
+
+    /// Computes the metric, and all that depends on it, for the cuts as they are.
+    fn update_metric(&mut self) {
+        self.write_metric();
+        let mut scatter = std::mem::take(&mut self.scatter);
+        for index in 0..self.components.len() {
+            let mut gram = std::mem::take(&mut self.components[index].gram);
+            let cuts = &self.components[index].cuts;
+            for (row, cut) in cuts.iter().enumerate() {
+                let (coordinates, entries) = self.subgradient(cut);
+                for (&at, entry) in coordinates.iter().zip(entries) {
+                    scatter[at as usize] = entry * self.metric[at as usize];
+                }
+                for (column, other) in cuts[..=row].iter().enumerate() {
+                    let product = self.product(other, &scatter);
+                    gram[row * cuts.len() + column] = product;
+                    gram[column * cuts.len() + row] = product;
+                }
+                coordinates.iter().for_each(|&at| scatter[at as usize] = 0.0);
+            }
+            self.components[index].gram = gram;
+        }
+        self.scatter = scatter;
+    }
+
+    /// `metric_j = unit / sqrt(linear_j^2 + sum_a (largest |entry| of component a's cuts in j)^2)`.
+    fn write_metric(&mut self) {
+        let mut largest = std::mem::take(&mut self.scatter);
+        let mut metric = std::mem::take(&mut self.metric);
+        metric.clear();
+        metric.extend(self.linear.iter().map(|entry| entry * entry));
+        for component in &self.components {
+            for cut in &component.cuts {
+                let (coordinates, entries) = self.subgradient(cut);
+                for (&at, entry) in coordinates.iter().zip(entries) {
+                    largest[at as usize] = largest[at as usize].max(entry.abs());
+                }
+            }
+            for cut in &component.cuts {
+                for &at in self.subgradient(cut).0 {
+                    let entry = std::mem::take(&mut largest[at as usize]);
+                    metric[at as usize] += entry * entry;
+                }
+            }
+        }
+        self.scatter = largest;
+        // A coordinate that no cut touches is never moved.
+        let unit = self.metric_unit;
+        metric.iter_mut().for_each(|entry| *entry = if *entry > 0.0 { unit / entry.sqrt() } else { unit });
+        self.metric = metric;
+    }
+
+    /// Where the model with the new cuts is least along the way: at this multiple of it.
+    fn find_reach(&mut self) -> f64 {
+        let mut kinks = std::mem::take(&mut self.kinks);
+        kinks.clear();
+        let mut slope: f64 = self.linear.iter().zip(&self.way).map(|(entry, way)| entry * way).sum();
+        let mut first = 0;
+        for (index, component) in self.components.iter().enumerate() {
+            let (coordinates, entries) = self.latest.subgradient(index);
+            let newest = (sparse_product(coordinates, entries, &self.way), self.new_errors[index].max(0.0));
+            let slopes = &self.slopes[first..first + component.cuts.len()];
+            first += component.cuts.len();
+            let lines = || slopes.iter().zip(&component.cuts).map(|(slope, cut)| (*slope, cut.error)).chain([newest]);
+            // The line that is highest at the centre, of several the steepest.
+            let highest = |a: (f64, f64), b: (f64, f64)| if b.1 < a.1 || (b.1 == a.1 && b.0 > a.0) { b } else { a };
+            let mut line = lines().fold(newest, highest);
+            slope += line.0;
+            loop {
+                let crossing = |other: (f64, f64)| ((other.1 - line.1) / (other.0 - line.0)).max(0.0);
+                let steeper = lines().filter(|other| other.0 > line.0).map(|other| (crossing(other), other));
+                let sooner = |a: (f64, (f64, f64)), b: (f64, (f64, f64))| {
+                    if b.0 < a.0 || (b.0 == a.0 && b.1.0 > a.1.0) { b } else { a }
+                };
+                match steeper.reduce(sooner) {
+                    Some((at, next)) if at < FARTHEST => {
+                        kinks.push((at, next.0 - line.0));
+                        line = next;
+                    }
+                    _ => break,
+                }
+            }
+        }
+        kinks.sort_unstable_by(|a, b| a.0.total_cmp(&b.0));
+        let mut reach = if slope >= 0.0 { 0.0 } else { f64::INFINITY };
+        for (at, change) in &kinks {
+            slope += change;
+            if slope >= 0.0 {
+                reach = reach.min(*at);
+                break;
+            }
+        }
+        self.kinks = kinks;
+        reach
     }
 
     /// Coefficients of the linear part.
@@ -170,12 +305,12 @@ impl ComponentBundle {
             return is_tighter;
         }
         for (&coordinate, &entry) in coordinates.iter().zip(entries) {
-            self.scatter[coordinate as usize] = entry;
+            self.scatter[coordinate as usize] = self.metric[coordinate as usize] * entry;
         }
         let mut products = std::mem::take(&mut self.products);
         products.clear();
         products.extend(self.components[component].cuts.iter().map(|cut| self.product(cut, &self.scatter)));
-        products.push(entries.iter().map(|entry| entry * entry).sum());
+        products.push(sparse_product(coordinates, entries, &self.scatter));
         coordinates.iter().for_each(|&coordinate| self.scatter[coordinate as usize] = 0.0);
         let start = self.entries.len();
         self.coordinates.extend_from_slice(coordinates);
@@ -297,6 +432,9 @@ impl ComponentBundle {
     }
 }
 
+/// Kinks of the model farther away, as a multiple of the way to the trial point, are not looked for.
+const FARTHEST: f64 = 100.0;
+
 /// The product of a sparse vector with a dense one.
 fn sparse_product(coordinates: &[u32], entries: &[f64], vector: &[f64]) -> f64 {
     // Four running sums hide the latency of an addition.
@@ -333,56 +471,73 @@ impl Cuts for ComponentBundle {
         self.components.iter().map(|component| component.cuts.len()).sum()
     }
 
-    fn evaluate(&mut self, function: &mut Function<'_>, trial: &[f64]) -> Result<f64, EvaluationError> {
-        function.evaluate_components(trial, &mut self.latest)
-    }
-
-    fn take(&mut self, trial: &[f64], value: f64, share: f64, proposal: &Proposal, pruning: Pruning) -> Taken {
-        let direction = proposal.direction.numbers(self.centre.len());
+    fn evaluate(
+        &mut self,
+        function: &mut Function<'_>,
+        trial: &[f64],
+        proposal: &Proposal,
+    ) -> Result<Seen, EvaluationError> {
+        let value = function.evaluate_components(trial, &mut self.latest)?;
         for ((way, to), from) in self.way.iter_mut().zip(trial).zip(&self.centre) {
             *way = to - from;
         }
+        let direction = proposal.direction.numbers(self.centre.len());
+        let mut slope: f64 = self.linear.iter().zip(direction).map(|(entry, along)| entry * along).sum();
+        let mut error = 0.0;
+        let mut slopes = std::mem::take(&mut self.slopes);
+        slopes.clear();
+        self.new_errors.clear();
+        for (index, component) in self.components.iter().enumerate() {
+            let (coordinates, entries) = self.latest.subgradient(index);
+            slope += sparse_product(coordinates, entries, direction);
+            let rise = self.latest.values()[index] - component.value;
+            let own_error = sparse_product(coordinates, entries, &self.way) - rise;
+            error += own_error;
+            self.new_errors.push(own_error);
+            slopes.extend(component.cuts.iter().map(|cut| self.product(cut, &self.way)));
+        }
+        self.slopes = slopes;
+        let reach = self.find_reach();
+        Ok(Seen { value, error, slope, reach })
+    }
+
+    fn take(&mut self, trial: &[f64], seen: &Seen, share: f64, _proposal: &Proposal, pruning: Pruning) -> bool {
+        let latest = std::mem::take(&mut self.latest);
+        let mut is_new = false;
+        let mut first = 0;
+        for index in 0..self.components.len() {
+            let component = &mut self.components[index];
+            let rise = latest.values()[index] - component.value;
+            for (cut, slope) in component.cuts.iter_mut().zip(&self.slopes[first..]) {
+                cut.error = (cut.error + share * (rise - slope)).max(0.0);
+                cut.age = if cut.weight > 0.0 { 0 } else { cut.age + 1 };
+            }
+            first += component.cuts.len();
+            component.value += share * rise;
+            self.unused += component.retain(|cut| cut.age <= pruning.lifetime);
+            self.make_room(index, pruning.cap);
+            let (coordinates, entries) = latest.subgradient(index);
+            is_new |= self.insert(index, coordinates, entries, (1.0 - share) * self.new_errors[index]);
+        }
+        if share == 1.0 {
+            self.centre.copy_from_slice(trial);
+            self.centre_value = seen.value;
+        } else {
+            self.centre.iter_mut().zip(&self.way).for_each(|(entry, way)| *entry += share * way);
+            self.centre_value += share * (seen.value - self.centre_value);
+        }
+        self.latest = latest;
+        self.latest_error = (1.0 - share) * seen.error;
         if self.bytes() > pruning.bytes {
             self.shrink(pruning.bytes);
         } else if self.unused > self.entries.len() / 2 {
             self.compact();
         }
-        let latest = std::mem::take(&mut self.latest);
-        let way = std::mem::take(&mut self.way);
-        let mut slope: f64 = self.linear.iter().zip(direction).map(|(entry, along)| entry * along).sum();
-        let mut error = 0.0;
-        let mut is_new = false;
-        for index in 0..self.components.len() {
-            let (coordinates, entries) = latest.subgradient(index);
-            slope += sparse_product(coordinates, entries, direction);
-            let rise = latest.values()[index] - self.components[index].value;
-            let own_error = sparse_product(coordinates, entries, &way) - rise;
-            error += own_error;
-            if share > 0.0 {
-                let mut cuts = std::mem::take(&mut self.components[index].cuts);
-                for cut in &mut cuts {
-                    cut.error = (cut.error + share * (rise - self.product(cut, &way))).max(0.0);
-                }
-                self.components[index].cuts = cuts;
-                self.components[index].value += share * rise;
-            }
-            for cut in &mut self.components[index].cuts {
-                cut.age = if cut.weight > 0.0 { 0 } else { cut.age + 1 };
-            }
-            self.unused += self.components[index].retain(|cut| cut.age <= pruning.lifetime);
-            self.make_room(index, pruning.cap);
-            is_new |= self.insert(index, coordinates, entries, (1.0 - share) * own_error);
+        if self.metric_steps > 0 {
+            self.metric_steps -= 1;
+            self.update_metric();
         }
-        if share == 1.0 {
-            self.centre.copy_from_slice(trial);
-            self.centre_value = value;
-        } else {
-            self.centre.iter_mut().zip(&way).for_each(|(entry, way)| *entry += share * way);
-            self.centre_value += share * (value - self.centre_value);
-        }
-        (self.latest, self.way) = (latest, way);
-        self.latest_error = (1.0 - share) * error;
-        Taken { error, slope, is_new }
+        is_new
     }
 
     fn write_aggregates(&self, aggregates: &mut Minorants) -> bool {

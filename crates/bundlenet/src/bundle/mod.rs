@@ -25,11 +25,16 @@ pub(crate) trait Cuts {
     fn len(&self) -> usize;
 
     /// Evaluates the function at a trial point. What it finds waits for [`Cuts::take`].
-    fn evaluate(&mut self, function: &mut Function<'_>, trial: &[f64]) -> Result<f64, EvaluationError>;
+    fn evaluate(
+        &mut self,
+        function: &mut Function<'_>,
+        trial: &[f64],
+        proposal: &Proposal,
+    ) -> Result<Seen, EvaluationError>;
 
     /// Takes in what the last evaluation found, moves the centre a share of the way to the trial point, and forgets what is
-    /// too old or too much.
-    fn take(&mut self, trial: &[f64], value: f64, share: f64, proposal: &Proposal, pruning: Pruning) -> Taken;
+    /// too old or too much. True if the model has changed by the new cut.
+    fn take(&mut self, trial: &[f64], seen: &Seen, share: f64, proposal: &Proposal, pruning: Pruning) -> bool;
 
     /// Products of all subgradients with the way to the last trial point, by place, where they were needed.
     fn slopes(&self) -> &[f64] {
@@ -43,15 +48,18 @@ pub(crate) trait Cuts {
     }
 }
 
-/// What the last evaluation came to.
+/// What an evaluation came to.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Taken {
-    /// Linearisation error of the new cut at the centre before it moved.
+pub(crate) struct Seen {
+    /// Value at the trial point.
+    pub(crate) value: f64,
+    /// Linearisation error of the new cut at the centre.
     pub(crate) error: f64,
     /// Product of the new subgradient with the direction.
     pub(crate) slope: f64,
-    /// Whether the model has changed by it.
-    pub(crate) is_new: bool,
+    /// Where the model with the new cut is least on the ray from the centre: 1 is the trial point. Not a number where the model
+    /// does not say.
+    pub(crate) reach: f64,
 }
 
 /// Which cuts are forgotten.
@@ -73,18 +81,25 @@ pub(crate) enum CentrePolicy {
     /// Every step moves it towards the trial point by a share that the two values decide, their softmin:
     /// `sigmoid((f(centre) - f(trial)) / temperature + offset)`; the paper has temperature 1 and offset 0.
     Soft { temperature: f64, offset: f64 },
-    /// Every step moves it to where the parabola through the two values that begins with the promised slope is least.
-    Parabola,
+    /// Every step moves it beyond where the parabola through the two values that begins with the promised slope is least, by
+    /// so much, but not beyond the trial point.
+    Parabola { factor: f64 },
+    /// Every step moves it to where the model with the new cut is least, but not beyond the trial point.
+    Reach,
 }
 
 impl CentrePolicy {
-    /// Share of the way to the trial point, from `f(trial) - f(centre)` of the scaled function and the decrease that the
-    /// model promised.
-    pub(crate) fn share(self, is_serious: bool, rise: f64, promised: f64) -> f64 {
+    /// Share of the way to the trial point, from `f(trial) - f(centre)` of the scaled function, the decrease that the model
+    /// promised, and where it is least now.
+    pub(crate) fn share(self, is_serious: bool, rise: f64, promised: f64, reach: f64) -> f64 {
         match self {
             Self::Hard => f64::from(is_serious),
             Self::Soft { temperature, offset } => 1.0 / (1.0 + (rise / temperature - offset).exp()),
-            Self::Parabola => (0.5 * promised / (promised + rise).max(0.5 * promised)).clamp(0.0, 1.0),
+            Self::Parabola { factor } => {
+                let missing = 2.0 * (promised + rise);
+                if missing > factor * promised { (factor * promised / missing).max(0.0) } else { 1.0 }
+            }
+            Self::Reach => reach.clamp(0.0, 1.0),
         }
     }
 }

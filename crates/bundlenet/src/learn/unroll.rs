@@ -240,10 +240,10 @@ impl<S: Real> Pull<S> {
 
         // centre' = r trial + (1 - r) centre, and so for its value, with r = sigmoid(-rise / temperature + offset).
         let rise = record.value - record.centre_value;
-        let share = record.policy.share(false, rise, 0.0);
+        let share = record.policy.share(false, rise, 0.0, f64::NAN);
         let (temperature, slope) = match record.policy {
             CentrePolicy::Soft { temperature, .. } => (temperature, share * (1.0 - share)),
-            CentrePolicy::Hard | CentrePolicy::Parabola => (1.0, 0.0),
+            CentrePolicy::Hard | CentrePolicy::Parabola { .. } | CentrePolicy::Reach => (1.0, 0.0),
         };
         let way = self.centre.iter().zip(trial.iter().zip(centre)).map(|(pull, (x, c))| pull * (x - c));
         let by_logit = (way.sum::<f64>() + self.centre_value * rise) * slope;

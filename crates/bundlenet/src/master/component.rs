@@ -5,9 +5,12 @@ use super::proximity::Proximity;
 use super::{Outcome, Proposal, Proposer, Strategy};
 use crate::bundle::{CentrePolicy, ComponentBundle, Cuts};
 use crate::oracle::Domain;
+use crate::vectors::Padded;
 
 /// How far, as a share of the promised decrease, weights may be from the best. A more exact master brings no better steps.
 const ACCURACY: f64 = 0.05;
+/// How far beyond the minimum of the parabola the centre goes: values between were upper bounds.
+const BEYOND: f64 = 1.5;
 /// Factor on it while steps bring nothing new, and the least it becomes.
 const SHARPER: f64 = 0.1;
 const SHARPEST: f64 = 1e-12;
@@ -15,7 +18,9 @@ const SHARPEST: f64 = 1e-12;
 /// The master over the weights of all components' cuts, with a step-size strategy.
 pub(crate) struct ComponentProposer {
     proximity: Proximity,
-    centre_policy: CentrePolicy,
+    is_automatic: bool,
+    /// Whether the length of steps has been found.
+    is_settled: bool,
     master: ProductMaster,
     is_nonnegative: Vec<bool>,
     accuracy: f64,
@@ -25,7 +30,8 @@ impl ComponentProposer {
     pub(crate) fn new(proximity: Proximity, strategy: Strategy, domain: &Domain, dim: usize) -> Self {
         Self {
             proximity,
-            centre_policy: if strategy == Strategy::Auto { CentrePolicy::Parabola } else { CentrePolicy::Hard },
+            is_automatic: strategy == Strategy::Auto,
+            is_settled: false,
             master: ProductMaster::default(),
             is_nonnegative: (0..dim).map(|index| domain.is_nonnegative(index)).collect(),
             accuracy: ACCURACY,
@@ -43,15 +49,22 @@ impl Proposer for ComponentProposer {
         let solved = self.master.solve(cuts, &self.is_nonnegative, proposal.eta, self.accuracy);
         let dim = cuts.centre().len();
         proposal.direction.numbers_mut(dim).copy_from_slice(self.master.direction());
+        let aggregate = proposal.aggregate.get_or_insert_with(|| Padded::zeros(dim));
+        aggregate.numbers_mut(dim).copy_from_slice(self.master.aggregate());
         proposal.norm_squared = solved.norm_squared;
         proposal.sigma = solved.sigma;
         proposal.master_gap = solved.gap;
-        proposal.centre_policy = self.centre_policy;
+        proposal.centre_policy = match (self.is_automatic, self.is_settled) {
+            (false, _) => CentrePolicy::Hard,
+            (true, false) => CentrePolicy::Reach,
+            (true, true) => CentrePolicy::Parabola { factor: BEYOND },
+        };
     }
 
     fn learn(&mut self, _cuts: &ComponentBundle, outcome: &Outcome<'_>) {
         // Where the cuts are the same as before only better weights can make a difference.
         self.accuracy = if outcome.is_repeated { (SHARPER * self.accuracy).max(SHARPEST) } else { ACCURACY };
+        self.is_settled = true;
         self.proximity.update(outcome);
     }
 }

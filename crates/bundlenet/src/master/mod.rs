@@ -31,9 +31,11 @@ pub(crate) struct Proposal {
     pub(crate) eta: f64,
     /// Places and weights `theta` of the cuts that have one; they add up to 1.
     pub(crate) weights: Vec<(usize, f64)>,
-    /// Direction `w = sum theta_i g_i - mu`; the trial point is `centre - eta w`.
+    /// Direction `w = sum theta_i g_i - mu`; the trial point is `centre - eta w`. With a metric `M` it is `M w`.
     pub(crate) direction: Padded,
-    /// `|w|^2`.
+    /// `w` itself, where there is a metric.
+    pub(crate) aggregate: Option<Padded>,
+    /// `|w|^2`, or `w'M w`.
     pub(crate) norm_squared: f64,
     /// Aggregate linearisation error `sigma = alpha'theta + mu'centre`.
     pub(crate) sigma: f64,
@@ -49,6 +51,7 @@ impl Proposal {
             eta: 0.0,
             weights: Vec::with_capacity(FIRST_CUTS),
             direction: Padded::zeros(dim),
+            aggregate: None,
             norm_squared: 0.0,
             sigma: 0.0,
             centre_policy: CentrePolicy::Hard,
@@ -82,8 +85,10 @@ pub(crate) struct Outcome<'a> {
     pub(crate) sigma: f64,
     /// Linearisation error of the new cut at the centre before it moves.
     pub(crate) error: f64,
-    /// Product of the new subgradient with the direction `w`.
+    /// Product of the new subgradient with the direction.
     pub(crate) slope: f64,
+    /// Where the model with the new cut is least on the ray to the trial point, which is 1.
+    pub(crate) reach: f64,
     /// Products of all other subgradients with the way to the trial point, by place, where they were needed.
     pub(crate) slopes: &'a [f64],
 }

@@ -1,11 +1,12 @@
 //! The quadratic problem over a product of simplices: one for each component.
 //!
 //! ```text
-//! min over theta of  sum_j h_j(s_j) + alpha'theta / eta,   s = linear + sum_a G_a theta_a
+//! min over theta of  sum_j M_j h_j(s_j) + alpha'theta / eta,   s = linear + sum_a G_a theta_a
 //! ```
 //!
-//! with `h_j(s) = s^2 / 2` for a free variable; for a nonnegative one `h_j` goes on along its tangent from `s = c_j / eta`, where
-//! the trial point is at the bound. The gradient of `sum h_j` is the direction `w = min(s, c / eta)`.
+//! with the metric `M` and `h_j(s) = s^2 / 2` for a free variable; for a nonnegative one `h_j` goes on along its tangent from
+//! `s = c_j / (eta M_j)`, where the trial point is at the bound. The gradient of `sum M_j h_j` is the direction `M w`,
+//! `w_j = min(s_j, c_j / (eta M_j))`.
 //!
 //! Rounds of two parts lower the objective. A *sweep* solves for one component after the other, by exchanging weight between
 //! pairs of its cuts: cheap, and it finds out which cuts matter. A *Newton step* moves all weights on those cuts at once.
@@ -55,9 +56,10 @@ pub(crate) struct ProductMaster {
     sum: Vec<f64>,
     caps: Vec<f64>,
     has_caps: bool,
-    /// `w = min(s, caps)`.
+    /// `M w`, `w = min(s, caps)`.
     direction: Vec<f64>,
-    /// `g_i'w + alpha_i / eta` of all cuts, one component after the other, and the least of each component.
+    aggregate: Vec<f64>,
+    /// `g_i'M w + alpha_i / eta` of all cuts, one component after the other, and the least of each component.
     costs: Vec<f64>,
     least: Vec<f64>,
     old_weights: Vec<f64>,
@@ -101,9 +103,14 @@ impl SupportCut {
 }
 
 impl ProductMaster {
-    /// The direction `w` of the last solve.
+    /// The direction `M w` of the last solve.
     pub(crate) fn direction(&self) -> &[f64] {
         &self.direction
+    }
+
+    /// `w` of the last solve.
+    pub(crate) fn aggregate(&self) -> &[f64] {
+        &self.aggregate
     }
 
     /// Solves for the weights of all cuts until none are better by more than a share `accuracy` of the promised decrease.
@@ -139,8 +146,9 @@ impl ProductMaster {
     fn begin(&mut self, bundle: &ComponentBundle, is_nonnegative: &[bool], eta: f64) {
         let dim = bundle.centre().len();
         self.caps.clear();
-        let caps = bundle.centre().iter().zip(is_nonnegative);
-        self.caps.extend(caps.map(|(centre, nonnegative)| if *nonnegative { centre / eta } else { f64::INFINITY }));
+        let caps = bundle.centre().iter().zip(bundle.metric()).zip(is_nonnegative);
+        let cap = |centre: f64, metric: f64, nonnegative| if nonnegative { centre / (eta * metric) } else { f64::INFINITY };
+        self.caps.extend(caps.map(|((centre, metric), nonnegative)| cap(*centre, *metric, *nonnegative)));
         self.has_caps = is_nonnegative.contains(&true);
         self.direction.resize(dim, 0.0);
         self.image.resize(dim, 0.0);
@@ -157,8 +165,9 @@ impl ProductMaster {
                 bundle.add_to(cut, cut.weight, &mut self.sum);
             }
         }
-        for ((direction, sum), cap) in self.direction.iter_mut().zip(&self.sum).zip(&self.caps) {
-            *direction = sum.min(*cap);
+        let limited = self.sum.iter().zip(&self.caps).zip(bundle.metric());
+        for (direction, ((sum, cap), metric)) in self.direction.iter_mut().zip(limited) {
+            *direction = metric * sum.min(*cap);
         }
     }
 
@@ -193,10 +202,11 @@ impl ProductMaster {
     /// Adds a multiple of a cut to `s` and keeps `w` in step.
     fn shift(&mut self, bundle: &ComponentBundle, component: usize, cut: usize, change: f64) {
         let (coordinates, entries) = bundle.subgradient(&bundle.components()[component].cuts[cut]);
+        let metric = bundle.metric();
         for (&coordinate, entry) in coordinates.iter().zip(entries) {
             let at = coordinate as usize;
             self.sum[at] += change * entry;
-            self.direction[at] = self.sum[at].min(self.caps[at]);
+            self.direction[at] = metric[at] * self.sum[at].min(self.caps[at]);
         }
     }
 
@@ -219,10 +229,12 @@ impl ProductMaster {
                 gap += (mean - least).max(0.0);
             }
         }
-        let norm_squared = self.direction.iter().map(|entry| entry * entry).sum();
+        self.aggregate.clear();
+        self.aggregate.extend(self.sum.iter().zip(&self.caps).map(|(sum, cap)| sum.min(*cap)));
+        let norm_squared = self.direction.iter().zip(&self.aggregate).map(|(direction, entry)| direction * entry).sum();
         if self.has_caps {
-            let held = self.sum.iter().zip(&self.direction).zip(bundle.centre());
-            sigma += held.map(|((sum, direction), centre)| (sum - direction) * centre).sum::<f64>();
+            let held = self.sum.iter().zip(&self.aggregate).zip(bundle.centre());
+            sigma += held.map(|((sum, aggregate), centre)| (sum - aggregate) * centre).sum::<f64>();
         }
         Solved { norm_squared, sigma, gap: eta * gap }
     }
@@ -233,7 +245,8 @@ impl ProductMaster {
             .sum
             .iter()
             .zip(&self.caps)
-            .map(|(&sum, &cap)| if sum <= cap { 0.5 * sum * sum } else { cap * sum - 0.5 * cap * cap })
+            .zip(bundle.metric())
+            .map(|((&sum, &cap), metric)| metric * if sum <= cap { 0.5 * sum * sum } else { cap * (sum - 0.5 * cap) })
             .sum();
         let cuts = bundle.components().iter().flat_map(|component| &component.cuts);
         quadratic + cuts.map(|cut| cut.weight * cut.error).sum::<f64>() / eta
@@ -380,11 +393,12 @@ impl ProductMaster {
                     if self.sum[coordinate] > self.caps[coordinate] {
                         continue;
                     }
+                    let entry = sign * entry * bundle.metric()[coordinate].sqrt();
                     let end = ends[coordinate];
                     if end > starts[coordinate] && by_coordinate[end - 1].0 == column as u32 {
-                        by_coordinate[end - 1].1 += sign * entry;
+                        by_coordinate[end - 1].1 += entry;
                     } else {
-                        by_coordinate[end] = (column as u32, sign * entry);
+                        by_coordinate[end] = (column as u32, entry);
                         ends[coordinate] += 1;
                     }
                 }
@@ -402,8 +416,9 @@ impl ProductMaster {
                 bundle.add_to(&bundle.components()[at.component].cuts[at.cut], change, &mut self.image);
             }
         }
-        let free = self.image.iter().zip(self.sum.iter().zip(&self.caps)).filter(|(_, (sum, cap))| sum <= cap);
-        let curvature: f64 = free.map(|(image, _)| image * image).sum();
+        let images = self.image.iter().zip(bundle.metric()).zip(self.sum.iter().zip(&self.caps));
+        let free = images.filter(|(_, (sum, cap))| sum <= cap);
+        let curvature: f64 = free.map(|((image, metric), _)| metric * image * image).sum();
         if slope >= 0.0 {
             return (0.0, 0.0);
         }

@@ -64,13 +64,12 @@ mod auto {
 mod components {
     /// First step where the function's value at the start is 0: so much for each variable.
     pub(super) const START: f64 = 3.5;
-    /// Share of the way to where the slope vanishes that the second step goes, and the factors it may change by.
-    pub(super) const FINDING_SHARE: f64 = 2.5;
-    pub(super) const FINDING_FACTORS: (f64, f64) = (0.3, 6.0);
-    /// How far off, beside what was promised, a new cut has to be for its point to count as too far away.
-    pub(super) const FAR: f64 = 1.5;
-    /// Factors of the steps after that.
-    pub(super) const FACTORS: (f64, f64) = (0.6, 3.0);
+    /// The most that the first step may turn out too short, and too long.
+    pub(super) const FINDING_FACTORS: (f64, f64) = (0.001, 6.0);
+    /// Later steps are to end at twice the way to where the model with the new cuts is least: by these factors they get
+    /// there, half of the way (on a logarithmic scale) in each step.
+    pub(super) const BEYOND: f64 = 2.0;
+    pub(super) const FACTORS: (f64, f64) = (0.5, 2.0);
     /// The longest step.
     pub(super) const MOST: f64 = 1e6;
 }
@@ -132,17 +131,14 @@ impl Proximity {
             (Strategy::Balancing, true) => UP,
             (Strategy::Balancing, false) if LITTLE * long >= outcome.sigma => 1.0,
             (Strategy::Soft | Strategy::Hard | Strategy::Balancing, false) => DOWN,
-            (Strategy::Auto, is_serious) if self.by_component => {
-                let (least, most) = components::FACTORS;
+            (Strategy::Auto, _) if self.by_component => {
                 if self.steps == 1 {
                     let (least, most) = components::FINDING_FACTORS;
-                    (components::FINDING_SHARE * secant(outcome)).clamp(least, most)
-                } else if is_serious {
-                    interpolation(outcome).clamp(1.0, most)
-                } else if outcome.error > components::FAR * outcome.promised {
-                    interpolation(outcome).clamp(least, 1.0)
+                    let found = if outcome.reach <= 1.0 { outcome.reach } else { secant(outcome) };
+                    found.clamp(least, most)
                 } else {
-                    1.0
+                    let (least, most) = components::FACTORS;
+                    (components::BEYOND * outcome.reach).clamp(least, most).sqrt()
                 }
             }
             (Strategy::Auto, _) if self.steps <= auto::FINDING_STEPS => {
@@ -227,6 +223,7 @@ mod tests {
             sigma,
             error: 2.0 * promised,
             slope: 0.0,
+            reach: f64::NAN,
         }
     }
 

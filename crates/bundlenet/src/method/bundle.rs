@@ -117,8 +117,9 @@ impl<P: Proposer> BundleMethod<P> {
     /// the worst corner of the box.
     fn raise_lower_bound(&mut self) {
         if let Some((lower, upper)) = &self.minimizer_box {
-            let direction = self.proposal.direction.numbers(self.trial.len());
-            let reach: f64 = (direction.iter().zip(self.cuts.centre()).zip(lower.iter().zip(upper)))
+            let aggregate = self.proposal.aggregate.as_ref().unwrap_or(&self.proposal.direction);
+            let aggregate = aggregate.numbers(self.trial.len());
+            let reach: f64 = (aggregate.iter().zip(self.cuts.centre()).zip(lower.iter().zip(upper)))
                 .map(|((w, c), (low, high))| if *w > 0.0 { w * (c - low) } else { w * (c - high) })
                 .sum();
             let bound = self.cuts.centre_value() - self.proposal.sigma - reach;
@@ -167,13 +168,14 @@ impl<P: Proposer> BundleMethod<P> {
         if self.trial == self.cuts.centre() || self.repeats > MOST_REPEATS {
             return Ok(Progress::Stalled);
         }
-        let value = self.cuts.evaluate(function, &self.trial)?;
+        let seen = self.cuts.evaluate(function, &self.trial, &self.proposal)?;
         self.is_fresh = false;
+        let value = seen.value;
         self.best = self.best.min(value);
         let is_serious = value <= centre_value - SERIOUS_SHARE * promised;
-        let share = self.proposal.centre_policy.share(is_serious, value - centre_value, promised);
-        let taken = self.cuts.take(&self.trial, value, share, &self.proposal, self.pruning);
-        let is_repeated = !is_serious && !taken.is_new;
+        let share = self.proposal.centre_policy.share(is_serious, value - centre_value, promised, seen.reach);
+        let is_new = self.cuts.take(&self.trial, &seen, share, &self.proposal, self.pruning);
+        let is_repeated = !is_serious && !is_new;
         self.repeats = if is_repeated { self.repeats + 1 } else { 0 };
         let Proposal { eta, norm_squared, sigma, .. } = self.proposal;
         let outcome = Outcome {
@@ -186,8 +188,9 @@ impl<P: Proposer> BundleMethod<P> {
             promised,
             norm_squared,
             sigma,
-            error: taken.error,
-            slope: taken.slope,
+            error: seen.error,
+            slope: seen.slope,
+            reach: seen.reach,
             slopes: self.cuts.slopes(),
         };
         self.proposer.learn(&self.cuts, &outcome);
