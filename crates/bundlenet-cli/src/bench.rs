@@ -153,7 +153,11 @@ impl Options {
             grid.dedup();
             // The paper compares methods with cuts of the whole function.
             let cuts = if name == "component" { Granularity::Component } else { Granularity::Aggregated };
-            let etas = if method == MethodName::Bundle && strategy == Strategy::Auto { vec![None] } else { grid.into_iter().map(Some).collect() };
+            let etas = if method == MethodName::Bundle && strategy == Strategy::Auto {
+                vec![None]
+            } else {
+                grid.into_iter().map(Some).collect()
+            };
             for eta0 in etas {
                 let proximity = ProximitySettings { strategy, eta0, ..ProximitySettings::default() };
                 let tolerances = Tolerances { gap: 1e-9 };

@@ -4,7 +4,9 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
 
-use bundlenet::{Error, Granularity, Limits, ParseError, Problem, ReadOptions, Settings, Silent, Status, Tolerances, solve};
+use bundlenet::{
+    Error, Granularity, Limits, ParseError, Problem, ReadOptions, Settings, Silent, Status, Tolerances, solve,
+};
 use clap::Args;
 use serde::{Deserialize, Serialize};
 

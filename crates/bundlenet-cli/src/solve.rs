@@ -5,8 +5,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use bundlenet::{
-    Error, Granularity, Limits, Log, MethodName, Model, Observer, Oracle, Problem, ProximitySettings, ReadOptions, Settings, Silent,
-    Solution, Status, Strategy, Tolerances, TraceRow, ValidSettings, solve, solve_batch,
+    Error, Granularity, Limits, Log, MethodName, Model, Observer, Oracle, Problem, ProximitySettings, ReadOptions,
+    Settings, Silent, Solution, Status, Strategy, Tolerances, TraceRow, ValidSettings, solve, solve_batch,
 };
 use clap::{Args, ValueEnum};
 use indicatif::{ProgressBar, ProgressStyle};

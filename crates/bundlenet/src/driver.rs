@@ -4,8 +4,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
-use crate::error::EvaluationError;
 use crate::bundle::{Bundle, ComponentBundle, Pruning, Repeats};
+use crate::error::EvaluationError;
 use crate::grouping::Grouping;
 use crate::learn::{Network, NetworkProposer, Real};
 use crate::master::{ComponentProposer, FIRST_CUTS, Proximity, QuadraticProposer, Strategy};
@@ -117,11 +117,9 @@ impl<'a> Function<'a> {
             grouping,
         };
         match &mut minorants {
-            None => {
-                function.evaluate(start, &mut subgradient)?;
-            }
+            None => function.call(start, &mut subgradient)?,
             Some(minorants) => {
-                function.evaluate_components(start, minorants)?;
+                function.call_components(start, minorants)?;
                 subgradient.copy_from_slice(&function.linear);
                 minorants.add_to(&mut subgradient);
             }
@@ -136,12 +134,18 @@ impl<'a> Function<'a> {
     }
 
     pub(crate) fn evaluate(&mut self, point: &[f64], subgradient: &mut [f64]) -> Result<f64, EvaluationError> {
+        self.call(point, subgradient)?;
+        scale(subgradient, self.scale);
+        self.scaled(subgradient)
+    }
+
+    /// Calls the oracle and does not scale.
+    fn call(&mut self, point: &[f64], subgradient: &mut [f64]) -> Result<(), EvaluationError> {
         let begin = Instant::now();
         let value = self.minimized.evaluate(point, subgradient);
         self.count(begin);
         self.latest = value?;
-        scale(subgradient, self.scale);
-        self.scaled(subgradient)
+        Ok(())
     }
 
     /// As [`Self::evaluate`], by component or group. Only for oracles that are sums.
@@ -150,6 +154,13 @@ impl<'a> Function<'a> {
         point: &[f64],
         minorants: &mut Minorants,
     ) -> Result<f64, EvaluationError> {
+        self.call_components(point, minorants)?;
+        minorants.scale(self.scale);
+        self.scaled(minorants.entries())
+    }
+
+    /// Calls the oracle for its components and does not scale.
+    fn call_components(&mut self, point: &[f64], minorants: &mut Minorants) -> Result<(), EvaluationError> {
         let begin = Instant::now();
         let result = self.minimized.evaluate_components(point, minorants);
         self.count(begin);
@@ -159,8 +170,7 @@ impl<'a> Function<'a> {
         if let Some(grouping) = &mut self.grouping {
             grouping.merge(minorants);
         }
-        minorants.scale(self.scale);
-        self.scaled(minorants.entries())
+        Ok(())
     }
 
     fn count(&mut self, begin: Instant) {
@@ -369,14 +379,12 @@ impl<'a, M: Method> Run<'a, M> {
     ) -> Result<Self, EvaluationError> {
         let begin = Instant::now();
         let start = start.map_or_else(|| vec![0.0; oracle.dim()], <[f64]>::to_vec);
-        let granularity =
-            if settings.method == MethodName::Bundle { settings.cuts } else { Granularity::Aggregated };
+        let granularity = if settings.method == MethodName::Bundle { settings.cuts } else { Granularity::Aggregated };
         let (function, beginning) = Function::begin(oracle, &start, granularity)?;
         let Beginning { value, subgradient, minorants } = beginning;
         // A subgradient of 0 proves the start optimal.
         let is_optimal = subgradient.iter().all(|&entry| entry == 0.0);
-        let begin_at =
-            Start { point: &start, value, subgradient: &subgradient, minorants: minorants.as_ref() };
+        let begin_at = Start { point: &start, value, subgradient: &subgradient, minorants: minorants.as_ref() };
         let method = (!is_optimal).then(|| make(&function, begin_at, settings));
         let trace = Vec::with_capacity(settings.limits.steps.unwrap_or(0).min(10_000) + 1);
         let best = function.latest;

@@ -70,7 +70,8 @@ pub use problems::{
     Source,
 };
 pub use settings::{
-    Granularity, InvalidSetting, Limits, MethodName, ProximitySettings, PruningSettings, Settings, Tolerances, ValidSettings,
+    Granularity, InvalidSetting, Limits, MethodName, ProximitySettings, PruningSettings, Settings, Tolerances,
+    ValidSettings,
 };
 pub use status::Status;
 

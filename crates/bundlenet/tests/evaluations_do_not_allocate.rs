@@ -4,7 +4,7 @@ use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
 use std::sync::Arc;
 
-use bundlenet::{Granularity, Family, Generator, Limits, MethodName, Minorants, Model, Record, Settings, solve};
+use bundlenet::{Family, Generator, Granularity, Limits, MethodName, Minorants, Model, Record, Settings, solve};
 
 struct Counting;
 
@@ -56,7 +56,9 @@ fn steps() {
             let problem = Generator::new(family, 4).instance(0).unwrap().problem;
             let limits = Limits { steps: Some(100), ..Limits::default() };
             let model = Some(Arc::new(Model::default()));
-            let settings = Settings { method, limits, model, cuts: Granularity::Aggregated, ..Settings::default() }.check().unwrap();
+            let settings = Settings { method, limits, model, cuts: Granularity::Aggregated, ..Settings::default() }
+                .check()
+                .unwrap();
             let mut counts = [0; 2];
             let mut watch = |record: &Record| {
                 match record.step {

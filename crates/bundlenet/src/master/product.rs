@@ -147,7 +147,8 @@ impl ProductMaster {
         let dim = bundle.centre().len();
         self.caps.clear();
         let caps = bundle.centre().iter().zip(bundle.metric()).zip(is_nonnegative);
-        let cap = |centre: f64, metric: f64, nonnegative| if nonnegative { centre / (eta * metric) } else { f64::INFINITY };
+        let cap =
+            |centre: f64, metric: f64, nonnegative| if nonnegative { centre / (eta * metric) } else { f64::INFINITY };
         self.caps.extend(caps.map(|((centre, metric), nonnegative)| cap(*centre, *metric, *nonnegative)));
         self.has_caps = is_nonnegative.contains(&true);
         self.direction.resize(dim, 0.0);
@@ -563,9 +564,8 @@ mod tests {
         /// The master's value at a step.
         fn value(&self, step: &[f64]) -> f64 {
             let product = |cut: &SparseCut| cut.0.iter().map(|(at, entry)| entry * step[*at as usize]).sum::<f64>();
-            let model = |cuts: &Vec<SparseCut>| {
-                cuts.iter().map(|cut| product(cut) - cut.1).fold(f64::NEG_INFINITY, f64::max)
-            };
+            let model =
+                |cuts: &Vec<SparseCut>| cuts.iter().map(|cut| product(cut) - cut.1).fold(f64::NEG_INFINITY, f64::max);
             self.cuts.iter().map(model).sum::<f64>()
                 + self.linear.iter().zip(step).map(|(entry, step)| entry * step).sum::<f64>()
                 + step.iter().map(|step| step * step).sum::<f64>() / (2.0 * self.eta)

@@ -43,13 +43,7 @@ pub(crate) struct BundleMethod<P: Proposer> {
 
 impl<P: Proposer> BundleMethod<P> {
     /// `tolerance` is relative to `max(1, |f|)` in the user's units.
-    pub(crate) fn new(
-        function: &Function<'_>,
-        cuts: P::Cuts,
-        proposer: P,
-        pruning: Pruning,
-        tolerance: f64,
-    ) -> Self {
+    pub(crate) fn new(function: &Function<'_>, cuts: P::Cuts, proposer: P, pruning: Pruning, tolerance: f64) -> Self {
         Self {
             proposer,
             proposal: Proposal::new(cuts.centre().len()),
