@@ -68,7 +68,7 @@ mod components {
     pub(super) const FINDING_FACTORS: (f64, f64) = (0.001, 6.0);
     /// Later steps are to end at twice the way to where the model with the new cuts is least: by these factors they get
     /// there, half of the way (on a logarithmic scale) in each step.
-    pub(super) const BEYOND: f64 = 2.0;
+    pub(super) const BEYOND: f64 = 1.85;
     pub(super) const FACTORS: (f64, f64) = (0.5, 2.0);
     /// The longest step.
     pub(super) const MOST: f64 = 1e6;
