@@ -29,6 +29,10 @@ const REGULARIZATION: f64 = 1e-10;
 /// Newton steps of a round: as many as take together some fraction of a millisecond, and no more than this.
 const CHEAP: usize = 3_000_000;
 const MOST_STEPS: usize = 20;
+/// A Newton step that is cut short by more than this makes the next one stiffer, one that hardly is less stiff.
+const SHORT_STEP: f64 = 0.3;
+const LONG_STEP: f64 = 0.7;
+const STIFFER: f64 = 3.0;
 /// Weights below this are none.
 const LEAST_WEIGHT: f64 = 1e-13;
 
@@ -63,6 +67,8 @@ pub(crate) struct ProductMaster {
     costs: Vec<f64>,
     least: Vec<f64>,
     old_weights: Vec<f64>,
+    /// Factor on the stiffness: more than 1 while Newton steps are cut short.
+    stiffening: f64,
     support: Support,
     matrix: Cholesky,
     change: Vec<f64>,
@@ -154,6 +160,7 @@ impl ProductMaster {
         self.direction.resize(dim, 0.0);
         self.image.resize(dim, 0.0);
         self.support.columns.clear();
+        self.stiffening = 1.0;
         self.add_up(bundle);
     }
 
@@ -264,7 +271,7 @@ impl ProductMaster {
             let start = cuts.len();
             for (at, cut) in component.cuts.iter().enumerate().filter(|(_, cut)| cut.weight > 0.0) {
                 let cost = self.costs[first + at];
-                let stiffness = (cost - self.least[index]).max(0.0) / cut.weight;
+                let stiffness = self.stiffening * (cost - self.least[index]).max(0.0) / cut.weight;
                 cuts.push(SupportCut { component: index, cut: at, weight: cut.weight, cost, stiffness });
             }
             first += component.cuts.len();
@@ -295,6 +302,11 @@ impl ProductMaster {
             }
             self.find_change(bundle);
             let (step, is_stopped) = self.find_step(bundle, &mut limited);
+            if step < SHORT_STEP {
+                self.stiffening *= STIFFER;
+            } else if step > LONG_STEP {
+                self.stiffening = (self.stiffening / STIFFER).max(1.0);
+            }
             if step > 0.0 {
                 self.go(bundle, eta, &limited, step);
             }

@@ -67,6 +67,27 @@ impl<P: Proposer> BundleMethod<P> {
         Self { best: other.best, lower_bound: other.lower_bound, ..self }
     }
 
+    /// Takes over what another method has found out about the minimum, and goes on from its centre: one evaluation.
+    pub(crate) fn move_to<Q: Proposer>(
+        &mut self,
+        function: &mut Function<'_>,
+        other: &BundleMethod<Q>,
+    ) -> Result<Progress, EvaluationError> {
+        self.best = other.best;
+        self.lower_bound = self.lower_bound.max(other.lower_bound);
+        self.trial.copy_from_slice(other.cuts.centre());
+        let seen = self.cuts.evaluate(function, &self.trial, &self.proposal)?;
+        self.best = self.best.min(seen.value);
+        self.cuts.take(&self.trial, &seen, 1.0, &self.proposal, self.pruning);
+        self.is_fresh = false;
+        Ok(Progress::Step(StepReport { is_serious: Some(true), cuts: Some(self.cuts.len()), ..StepReport::default() }))
+    }
+
+    /// Whether the last try at a proof came to something.
+    pub(crate) fn is_provable(&self) -> bool {
+        self.is_provable
+    }
+
     pub(crate) fn tolerance(&self) -> f64 {
         self.tolerance
     }
@@ -122,7 +143,7 @@ impl<P: Proposer> BundleMethod<P> {
     }
 
     /// What the oracle can prove from the combinations of each component's cuts: from the primal solution that they are.
-    fn prove(&mut self, function: &mut Function<'_>) {
+    pub(crate) fn prove(&mut self, function: &mut Function<'_>) {
         if !self.cuts.write_aggregates(&mut self.aggregates) {
             return;
         }
