@@ -249,7 +249,8 @@ fn solve_reports_a_run() {
     let folder = Folder::new();
     let file = &generated(&folder, "mc-sml-40", 1)[0];
     for method in ["bundle", "descent", "adam"] {
-        let report = json(&[&"solve", file, &"--json", &"--steps=30", &"--method", &method, &"--quiet"]);
+        let report =
+            json(&[&"solve", file, &"--json", &"--steps=30", &"--method", &method, &"--quiet", &"--cuts=aggregated"]);
         assert_eq!((&report["status"], &report["steps"]), (&"step-limit".into(), &30.into()));
         assert_eq!((&report["oracle_calls"], &report["method"]), (&31.into(), &method.into()));
         let trace = report["trace"].as_array().unwrap();
@@ -258,6 +259,12 @@ fn solve_reports_a_run() {
         assert_eq!(trace[30]["best"], report["value"]);
         assert!(report["certificate"].is_null() && report["seconds"].as_f64().unwrap() > 0.0);
         assert_eq!(report["estimate"].is_number(), method == "bundle");
+    }
+    for cuts in ["auto", "component", "20"] {
+        let report = json(&[&"solve", file, &"--json", &"--cuts", &cuts, &"--quiet"]);
+        assert_eq!(report["status"], "optimal");
+        // What is known of groups of components proves nothing.
+        assert_eq!(report["certificate"].as_f64().is_some_and(|gap| gap <= 1e-7), cuts != "20", "{cuts}");
     }
     for strategy in ["auto", "constant", "soft", "hard", "balancing"] {
         let report = json(&[
@@ -324,9 +331,16 @@ fn solve_takes_many_files() {
 fn wrong_settings_are_code_2() {
     let folder = Folder::new();
     let file = folder.file("a.dat", DAT);
-    for option in
-        ["--eta0=0", "--eta0=-1", "--tolerance=-1", "--time-limit=0", "--threads=0", "--cuts=component", "--target=nan"]
-    {
+    for option in [
+        "--eta0=0",
+        "--eta0=-1",
+        "--tolerance=-1",
+        "--time-limit=0",
+        "--threads=0",
+        "--cuts=0",
+        "--cuts=fine",
+        "--target=nan",
+    ] {
         let (code, message) = failure(&[&"solve", &file, &option]);
         assert!(code == 2 && !message.is_empty(), "{option}: {message}");
     }

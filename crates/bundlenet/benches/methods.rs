@@ -12,7 +12,8 @@ use std::ops::ControlFlow;
 use std::time::Instant;
 
 use bundlenet::{
-    Family, FnOracle, Generator, Limits, MethodName, Problem, Record, Settings, Silent, ValidSettings, solve,
+    Family, FnOracle, Generator, Granularity, Limits, MethodName, Problem, Record, Settings, Silent, ValidSettings,
+    solve,
 };
 
 /// The points that a run evaluates.
@@ -32,7 +33,7 @@ fn points(problem: &Problem, settings: &ValidSettings) -> Vec<Vec<f64>> {
 
 fn bench(name: &str, problem: &Problem, method: MethodName, bar: &str) {
     let limits = Limits { steps: Some(100), ..Limits::default() };
-    let settings = Settings { method, limits, ..Settings::default() }.check().unwrap();
+    let settings = Settings { method, limits, cuts: Granularity::Aggregated, ..Settings::default() }.check().unwrap();
     let visited = points(problem, &settings);
     let mut dual = problem.dual();
     let mut subgradient = vec![0.0; dual.dim()];

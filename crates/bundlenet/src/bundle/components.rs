@@ -80,6 +80,7 @@ impl Component {
 pub(crate) struct ComponentBundle {
     centre: Vec<f64>,
     centre_value: f64,
+    is_exact: bool,
     /// Coefficients of the linear part.
     linear: Vec<f64>,
     components: Vec<Component>,
@@ -116,6 +117,7 @@ impl ComponentBundle {
         let mut bundle = Self {
             centre: centre.to_vec(),
             centre_value: value,
+            is_exact: true,
             components: vec![Component::default(); minorants.len()],
             coordinates: vec![],
             entries: vec![],
@@ -467,6 +469,10 @@ impl Cuts for ComponentBundle {
         self.centre_value
     }
 
+    fn is_exact(&self) -> bool {
+        self.is_exact
+    }
+
     fn len(&self) -> usize {
         self.components.iter().map(|component| component.cuts.len()).sum()
     }
@@ -522,7 +528,9 @@ impl Cuts for ComponentBundle {
         if share == 1.0 {
             self.centre.copy_from_slice(trial);
             self.centre_value = seen.value;
-        } else {
+            self.is_exact = true;
+        } else if share > 0.0 {
+            self.is_exact = false;
             self.centre.iter_mut().zip(&self.way).for_each(|(entry, way)| *entry += share * way);
             self.centre_value += share * (seen.value - self.centre_value);
         }
@@ -561,10 +569,14 @@ impl Cuts for ComponentBundle {
     }
 }
 
+/// A sparse subgradient and its linearisation error.
+#[cfg(test)]
+pub(crate) type SparseCut = (Vec<(u32, f64)>, f64);
+
 #[cfg(test)]
 impl ComponentBundle {
-    /// Given cuts: sparse subgradients and linearisation errors, by component.
-    pub(crate) fn of_cuts(centre: &[f64], linear: Vec<f64>, cuts: &[Vec<(Vec<(u32, f64)>, f64)>]) -> Self {
+    /// Given cuts, by component.
+    pub(crate) fn of_cuts(centre: &[f64], linear: Vec<f64>, cuts: &[Vec<SparseCut>]) -> Self {
         let mut bundle = Self::new(centre, 0.0, linear, &Minorants::new());
         bundle.components = vec![Component::default(); cuts.len()];
         for (component, cuts) in cuts.iter().enumerate() {
@@ -573,7 +585,7 @@ impl ComponentBundle {
         bundle
     }
 
-    pub(crate) fn insert_cut(&mut self, component: usize, (subgradient, error): &(Vec<(u32, f64)>, f64)) {
+    pub(crate) fn insert_cut(&mut self, component: usize, (subgradient, error): &SparseCut) {
         let (coordinates, entries): (Vec<u32>, Vec<f64>) = subgradient.iter().copied().unzip();
         self.insert(component, &coordinates, &entries, *error);
     }
@@ -584,7 +596,7 @@ mod tests {
     use super::*;
     use crate::problems::Stream;
 
-    fn random_cut(stream: &mut Stream, dim: usize) -> (Vec<(u32, f64)>, f64) {
+    fn random_cut(stream: &mut Stream, dim: usize) -> SparseCut {
         let entries = (0..dim as u32).filter(|_| stream.below(3) > 0).collect::<Vec<_>>();
         (entries.into_iter().map(|at| (at, stream.normal())).collect(), stream.normal().abs())
     }

@@ -7,6 +7,8 @@ mod aggregated;
 mod components;
 
 pub(crate) use aggregated::{Bundle, Repeats};
+#[cfg(test)]
+pub(crate) use components::SparseCut;
 pub(crate) use components::{Component, ComponentBundle};
 
 use crate::driver::Function;
@@ -20,6 +22,11 @@ pub(crate) trait Cuts {
 
     /// The function's value at the centre, or an upper bound where the centre has moved to a point not evaluated.
     fn centre_value(&self) -> f64;
+
+    /// Whether it is the value, and no upper bound.
+    fn is_exact(&self) -> bool {
+        true
+    }
 
     /// Number of cuts.
     fn len(&self) -> usize;

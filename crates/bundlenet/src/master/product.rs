@@ -292,7 +292,8 @@ impl ProductMaster {
     fn newton(&mut self, bundle: &mut ComponentBundle, eta: f64) {
         let mut limited = std::mem::take(&mut self.limited);
         let size = self.support.columns.len();
-        for attempt in 0..(CHEAP / (size * size * size + 1)).clamp(1, MOST_STEPS) {
+        let most = (CHEAP / (size * size * size + 1)).clamp(1, MOST_STEPS);
+        for attempt in 0..most {
             if attempt > 0 {
                 self.price(bundle, eta);
                 self.gather(bundle);
@@ -302,7 +303,7 @@ impl ProductMaster {
             }
             self.find_change(bundle);
             let (step, is_stopped) = self.find_step(bundle, &mut limited);
-            if step < SHORT_STEP {
+            if most == 1 && step < SHORT_STEP {
                 self.stiffening *= STIFFER;
             } else if step > LONG_STEP {
                 self.stiffening = (self.stiffening / STIFFER).max(1.0);
@@ -510,9 +511,8 @@ mod tests {
     use clarabel::solver::{DefaultSettings, DefaultSolver, IPSolver, SupportedConeT};
 
     use super::*;
+    use crate::bundle::SparseCut;
     use crate::problems::Stream;
-
-    type SparseCut = (Vec<(u32, f64)>, f64);
 
     struct Case {
         centre: Vec<f64>,

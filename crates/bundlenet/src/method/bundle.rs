@@ -180,7 +180,7 @@ impl<P: Proposer> BundleMethod<P> {
             return Ok(Progress::Optimal);
         }
         self.write_trial(function);
-        if self.trial == self.cuts.centre() || self.repeats > MOST_REPEATS {
+        if (self.trial == self.cuts.centre() && self.cuts.is_exact()) || self.repeats > MOST_REPEATS {
             return Ok(Progress::Stalled);
         }
         let seen = self.cuts.evaluate(function, &self.trial, &self.proposal)?;

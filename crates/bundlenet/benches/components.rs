@@ -1,0 +1,122 @@
+//! What cuts of each component cost, and what they save.
+//!
+//! ```text
+//! cargo bench --bench components
+//! BUNDLENET_DATA=DIR cargo bench --bench components     # with the pN networks in DIR/network-design
+//! ```
+//!
+//! First the time of a master as cuts come in, beside that of the oracle call in the same step; then the time of whole runs to a
+//! gap of 1e-4 with cuts of each component, of the whole function, and as `auto` chooses, in the same run and on one thread.
+
+use std::path::Path;
+
+use bundlenet::problems::network_design::{Arc, Commodity};
+use bundlenet::{
+    Family, Generator, Granularity, Limits, NetworkDesign, Problem, ReadOptions, Settings, Silent, Solution,
+    Tolerances, solve,
+};
+
+fn run(problem: &Problem, cuts: Granularity, steps: usize, gap: f64) -> Solution {
+    let limits = Limits { steps: Some(steps), seconds: Some(60.0), ..Limits::default() };
+    let settings = Settings { limits, cuts, tolerances: Tolerances { gap }, ..Settings::default() };
+    solve(&mut *problem.dual(), None, &settings.check().unwrap(), &mut Silent, None).unwrap()
+}
+
+/// A sparse network, far larger than those of the data sets: a ring with chords.
+fn sparse_network(nodes: usize, arcs: usize, commodities: usize) -> Problem {
+    let mut state = 1_u64;
+    let mut below = |limit: usize| {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        ((state >> 33) as usize) % limit
+    };
+    let arc = |tail, head, fixed_cost: usize| Arc { tail, head, fixed_cost: fixed_cost as f64, capacity: 400.0 };
+    let mut all: Vec<Arc> = (0..nodes).map(|node| arc(node, (node + 1) % nodes, 500 + below(500))).collect();
+    while all.len() < arcs {
+        let (tail, head) = (below(nodes), below(nodes));
+        if tail != head {
+            all.push(arc(tail, head, 200 + below(800)));
+        }
+    }
+    let pairs = (0..commodities).map(|_| {
+        let origin = below(nodes);
+        let demand = (5 + below(10)) as f64;
+        Commodity { origin, destination: (origin + 1 + below(nodes - 1)) % nodes, demand }
+    });
+    let pairs: Vec<Commodity> = pairs.collect();
+    let costs = (0..arcs * commodities).map(|_| (1 + below(20)) as f64).collect();
+    Problem::NetworkDesign(NetworkDesign::new(nodes, all, pairs, costs).unwrap())
+}
+
+fn master_table(problems: &[(String, Problem)]) {
+    println!("master, milliseconds a step (times the oracle call in it); cuts at the end");
+    println!("{:<22} {:>10} {:>9}  steps 1-10      11-20       21-40        cuts", "", "components", "variables");
+    for (name, problem) in problems {
+        let mut dual = problem.dual();
+        let (variables, components) = (dual.dim(), dual.as_sum().map_or(0, |sum| sum.component_count()));
+        print!("{name:<22} {components:>10} {variables:>9}");
+        let (mut master, mut oracle, mut steps) = (0.0, 0.0, 0);
+        for most in [10, 20, 40] {
+            let solution = run(problem, Granularity::Component, most, 1e-12);
+            if solution.steps == steps {
+                print!("           -");
+                continue;
+            }
+            let count = (solution.steps - steps) as f64;
+            let of_master = (solution.master_seconds - master).max(0.0) / count;
+            let of_oracle = (solution.oracle_seconds - oracle).max(1e-9) / count;
+            print!("  {:>8.2} ({:>4.0})", of_master * 1e3, of_master / of_oracle);
+            (master, oracle, steps) = (solution.master_seconds, solution.oracle_seconds, solution.steps);
+        }
+        let mut cuts = 0;
+        let limits = Limits { steps: Some(steps), ..Limits::default() };
+        let settings = Settings { limits, cuts: Granularity::Component, ..Settings::default() }.check().unwrap();
+        let mut count = |record: &bundlenet::Record| {
+            cuts = record.cuts.unwrap_or(cuts);
+            std::ops::ControlFlow::Continue(())
+        };
+        solve(&mut *problem.dual(), None, &settings, &mut count, None).unwrap();
+        println!("  {cuts:>8}");
+    }
+}
+
+fn time_table(problems: &[(String, Problem)]) {
+    println!("\nmilliseconds to a gap of 1e-4 (steps), and the ratio of aggregated to component");
+    println!("{:<22} {:>18} {:>18} {:>18} {:>8}", "", "component", "aggregated", "auto", "ratio");
+    for (name, problem) in problems {
+        let optimum = run(problem, Granularity::Component, 100_000, 1e-9).value;
+        let reached = |cuts| {
+            let solution = run(problem, cuts, 100_000, 1e-5);
+            let is_near = |row: &&bundlenet::TraceRow| (row.best - optimum).abs() <= 1e-4 * optimum.abs();
+            let row = solution.trace.iter().find(is_near).copied();
+            row.map_or((f64::NAN, 0), |row| (row.seconds * 1e3, row.step))
+        };
+        let [component, aggregated, auto] =
+            [Granularity::Component, Granularity::Aggregated, Granularity::Auto].map(reached);
+        let cell = |(milliseconds, steps): (f64, usize)| format!("{milliseconds:.2} ({steps})");
+        let ratio = aggregated.0 / component.0;
+        println!("{name:<22} {:>18} {:>18} {:>18} {ratio:>8.2}", cell(component), cell(aggregated), cell(auto));
+    }
+}
+
+fn main() {
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(1).build().unwrap();
+    pool.install(|| {
+        let of_family = |family: Family, index| {
+            (format!("{family} {index}"), Generator::new(family, 1).instance(index).unwrap().problem)
+        };
+        let families = [Family::Ga10x100, Family::Ga20x400, Family::McSml40, Family::McBig40, Family::McSmlVar];
+        let mut problems: Vec<_> =
+            families.into_iter().flat_map(|family| [0, 5].map(|index| of_family(family, index))).collect();
+        time_table(&problems);
+        problems.push(("100 nodes, 400 arcs".to_string(), sparse_network(100, 400, 50)));
+        if let Some(data) = std::env::var_os("BUNDLENET_DATA") {
+            for name in ["pN1_3", "pN5_1", "pN9_1"] {
+                let path = Path::new(&data).join(format!("network-design/{name}.dat"));
+                if let Ok(problem) = Problem::read(path, ReadOptions::default()) {
+                    problems.push((name.to_string(), problem));
+                }
+            }
+        }
+        master_table(&problems);
+    });
+}
