@@ -7,7 +7,9 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 
-use bundlenet::experiment::{Choice, Contender, Key, Mean, Measurement, Row, key, markdown, measure, rows};
+use bundlenet::experiment::{
+    Choice, Contender, Key, Mean, Measurement, Row, key, markdown, markdown_by_time, measure, rows,
+};
 use bundlenet::learn::train::{Example, limited, read_examples};
 use bundlenet::problems::{Manifest, Split};
 use bundlenet::{Error, Granularity, Limits, MethodName, Model, ProximitySettings, Settings, Strategy, Tolerances};
@@ -64,6 +66,9 @@ pub(crate) struct Options {
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..))]
     pub(crate) threads: u16,
 }
+
+/// Columns of the tables at equal times.
+const MILLISECONDS: [f64; 6] = [0.3, 1.0, 3.0, 10.0, 30.0, 100.0];
 
 /// A data set to measure on, and one to choose by.
 pub(crate) struct DataSet {
@@ -365,6 +370,7 @@ fn write_results(options: &Options, all: &[Measurement], names: &[&str]) -> Resu
         let figures = |method: &str, steps: usize| paper::gap(name, method, steps);
         let by_validation = rows(all, name, columns, Choice::Validation);
         text += &format!("\n## {name}\n\n{}", markdown(&by_validation, columns, &figures));
+        text += &format!("\nAt equal times:\n\n{}", markdown_by_time(&by_validation, &MILLISECONDS));
         let by_test: Vec<Row<'_>> =
             rows(all, name, columns, Choice::Test).into_iter().filter(|row| row.name.ends_with("by test")).collect();
         if !by_test.is_empty() {

@@ -75,6 +75,13 @@ impl Measurement {
         gap_percent(best, self.optimum)
     }
 
+    /// Gap in percent of the optimum after so many seconds.
+    #[must_use]
+    pub fn gap_at(&self, seconds: f64) -> f64 {
+        let steps = self.seconds.iter().take_while(|at| **at <= seconds).count();
+        self.gap(steps.saturating_sub(1))
+    }
+
     /// Seconds after so many steps.
     #[must_use]
     pub fn seconds_after(&self, steps: usize) -> f64 {
@@ -280,6 +287,26 @@ pub fn markdown(rows: &[Row<'_>], columns: &[usize], paper: &dyn Fn(&str, usize)
     text
 }
 
+/// The same rows at equal times: mean gap in percent after so many milliseconds, of the runs that the last column has.
+#[must_use]
+pub fn markdown_by_time(rows: &[Row<'_>], milliseconds: &[f64]) -> String {
+    let mut text = String::from("| method |");
+    milliseconds.iter().for_each(|at| text += &format!(" {at} ms |"));
+    text += "\n|---|";
+    milliseconds.iter().for_each(|_| text += "---|");
+    text += "\n";
+    for row in rows {
+        text += &format!("| {} |", row.name);
+        for at in milliseconds {
+            let runs = row.columns.last().map_or(&[][..], Vec::as_slice);
+            let gaps: Vec<f64> = runs.iter().map(|run| run.gap_at(1e-3 * at)).collect();
+            text += &format!(" {} |", digits(Mean::of(&gaps).mean, 3));
+        }
+        text += "\n";
+    }
+    text
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -319,6 +346,9 @@ mod tests {
         assert_eq!((by_test[0].name.as_str(), by_test[1].name.as_str()), ("constant, grid by test", "auto"));
         let table = markdown(&by_test, &[1, 2], &|name, steps| (name == "auto" && steps == 1).then_some(9.2));
         assert!(table.contains("| auto | 45.0 ±0 (9.2) |"), "{table}");
+        let mut timed = run("a", "auto", None, false, &[0.0, 55.0, 90.0]);
+        timed.seconds = vec![0.0, 1e-3, 2e-3];
+        assert_eq!([0.0, 1e-3, 1.9e-3, 1.0].map(|at| timed.gap_at(at)), [100.0, 45.0, 45.0, 10.0]);
     }
 
     #[test]
