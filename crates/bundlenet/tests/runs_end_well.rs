@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use bundlenet::{
-    Academic, Domain, Family, FnOracle, Generator, Granularity, InvalidSetting, Limits, MethodName, Oracle,
+    Academic, Domain, Family, FnOracle, Generator, Granularity, InvalidSetting, Limits, MethodName, Oracle, Problem,
     ProximitySettings, PruningSettings, Record, Sense, Settings, Silent, Solution, Status, Strategy, Tolerances,
     ValidSettings, solve,
 };
@@ -296,6 +296,17 @@ fn groups_of_components_are_solved_too() {
     }
 }
 
+/// The solution, and the most cuts that the run ever held.
+fn run_and_count(problem: &Problem, settings: &ValidSettings) -> (Solution, usize) {
+    let mut most = 0;
+    let mut count = |record: &Record| {
+        most = most.max(record.cuts.unwrap_or(0));
+        ControlFlow::Continue(())
+    };
+    let solution = solve(&mut *problem.dual(), None, settings, &mut count, None).unwrap();
+    (solution, most)
+}
+
 /// A cap on the cuts of each component, and on the bytes of all, is kept and keeps convergence.
 #[test]
 fn caps_on_components_keep_convergence() {
@@ -304,13 +315,7 @@ fn caps_on_components_keep_convergence() {
         let limits = Limits { steps: Some(300), ..Limits::default() };
         let cuts = Granularity::Component;
         let settings = Settings { pruning, limits, cuts, ..Settings::default() }.check().unwrap();
-        let mut most = 0;
-        let mut count = |record: &Record| {
-            most = most.max(record.cuts.unwrap_or(0));
-            ControlFlow::Continue(())
-        };
-        let solution = solve(&mut *problem.dual(), None, &settings, &mut count, None).unwrap();
-        (solution, most)
+        run_and_count(&problem, &settings)
     };
     let (free, _) = solve_with(PruningSettings::default());
     assert_eq!(free.status, Status::Optimal);
@@ -334,12 +339,7 @@ fn a_cap_on_the_cuts_keeps_convergence() {
         let limits = Limits { steps: Some(3000), ..Limits::default() };
         let cuts = Granularity::Aggregated;
         let settings = Settings { pruning, limits, cuts, ..Settings::default() }.check().unwrap();
-        let mut most = 0;
-        let mut count = |record: &Record| {
-            most = most.max(record.cuts.unwrap_or(0));
-            ControlFlow::Continue(())
-        };
-        let solution = solve(&mut *problem.dual(), None, &settings, &mut count, None).unwrap();
+        let (solution, most) = run_and_count(&problem, &settings);
         assert!(most <= max_cuts, "{most} cuts");
         let gap = (solution.value - free.value) / free.value;
         assert!(gap < if max_cuts == 3 { 1e-3 } else { 1e-5 }, "{max_cuts} cuts: {gap}");
