@@ -1,13 +1,13 @@
 //! `bundlenet evaluate`: the dual at a point.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
-use bundlenet::{Error, Minimized, ParseError};
+use bundlenet::Minimized;
 use clap::Args;
 use serde::Serialize;
 
 use crate::failure::Failure;
-use crate::input::Instance;
+use crate::input::{Instance, read_multipliers};
 use crate::output;
 
 /// Evaluate the Lagrangian dual of an instance: value and subgradient
@@ -61,19 +61,4 @@ impl Evaluate {
             ("dimension", dimension.to_string()),
         ])
     }
-}
-
-fn read_multipliers(path: &Path, dimension: usize) -> Result<Vec<f64>, Failure> {
-    let text = std::fs::read_to_string(path).map_err(|source| Error::Read { path: path.to_path_buf(), source })?;
-    let wrong = |line: usize, found: String| {
-        let file = path.display().to_string();
-        let expected = format!("a flat JSON array of {dimension} finite numbers");
-        Failure::from(Error::from(ParseError { file, line, expected, found }))
-    };
-    let multipliers: Vec<f64> =
-        serde_json::from_str(&text).map_err(|error| wrong(error.line().max(1), error.to_string()))?;
-    if multipliers.len() != dimension {
-        return Err(wrong(text.lines().count().max(1), format!("{} numbers", multipliers.len())));
-    }
-    Ok(multipliers)
 }

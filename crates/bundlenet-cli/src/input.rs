@@ -1,8 +1,8 @@
 //! Arguments that name an instance.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
-use bundlenet::{Problem, Sense, Source};
+use bundlenet::{Error, ParseError, Problem, Sense, Source};
 use clap::{Args, ValueEnum};
 
 use crate::failure::Failure;
@@ -63,4 +63,20 @@ pub(crate) fn source_name(source: &str) -> String {
             path.file_name().map_or_else(|| source.to_string(), |name| name.to_string_lossy().into_owned())
         }
     }
+}
+
+/// Multipliers of a dual as a flat JSON array.
+pub(crate) fn read_multipliers(path: &Path, dimension: usize) -> Result<Vec<f64>, Failure> {
+    let text = std::fs::read_to_string(path).map_err(|source| Error::Read { path: path.to_path_buf(), source })?;
+    let wrong = |line: usize, found: String| {
+        let file = path.display().to_string();
+        let expected = format!("a flat JSON array of {dimension} finite numbers");
+        Failure::from(Error::from(ParseError { file, line, expected, found }))
+    };
+    let multipliers: Vec<f64> =
+        serde_json::from_str(&text).map_err(|error| wrong(error.line().max(1), error.to_string()))?;
+    if multipliers.len() != dimension {
+        return Err(wrong(text.lines().count().max(1), format!("{} numbers", multipliers.len())));
+    }
+    Ok(multipliers)
 }

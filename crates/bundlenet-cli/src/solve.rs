@@ -13,7 +13,7 @@ use indicatif::{ProgressBar, ProgressStyle};
 use serde::Serialize;
 
 use crate::failure::Failure;
-use crate::input::SenseName;
+use crate::input::{SenseName, read_multipliers};
 use crate::output;
 
 /// Solve the Lagrangian dual of instances
@@ -56,6 +56,9 @@ pub(crate) struct Solve {
     /// Print one JSON object for one file, an array for several
     #[arg(long)]
     json: bool,
+    /// Begin with these multipliers, as --save-multipliers writes them; one instance only [default: all 0]
+    #[arg(long, value_name = "FILE.json")]
+    start: Option<PathBuf>,
     /// Write the multipliers of the best value as a flat JSON array; one instance only
     #[arg(long, value_name = "FILE.json")]
     save_multipliers: Option<PathBuf>,
@@ -127,11 +130,11 @@ struct Report {
 impl Solve {
     pub(crate) fn run(self) -> Result<(), Failure> {
         let settings = self.settings()?;
-        if self.save_multipliers.is_some() && self.files.len() > 1 {
-            return Err(Failure::Input(anyhow::anyhow!(
-                "--save-multipliers: expected one instance, found {}",
-                self.files.len()
-            )));
+        for (option, file) in [("--save-multipliers", &self.save_multipliers), ("--start", &self.start)] {
+            if file.is_some() && self.files.len() > 1 {
+                let found = self.files.len();
+                return Err(Failure::Input(anyhow::anyhow!("{option}: expected one instance, found {found}")));
+            }
         }
         use_threads(self.threads)?;
         let interrupt = interrupt_flag();
@@ -275,6 +278,7 @@ impl Solve {
     ) -> Result<(Report, Solution), Failure> {
         let problem = self.read(file)?;
         let mut dual = problem.dual();
+        let start = self.start.as_ref().map(|path| read_multipliers(path, dual.dim())).transpose()?;
         let mut log = (self.files.len() == 1 && !self.quiet).then(|| Log::new(std::io::stderr()));
         if let Some(log) = &mut log {
             log.begin(&self.header(file, &problem, &*dual));
@@ -283,7 +287,7 @@ impl Solve {
             Some(log) => log,
             None => &mut Silent,
         };
-        let solution = solve(&mut *dual, None, settings, observer, Some(interrupt))?;
+        let solution = solve(&mut *dual, start.as_deref(), settings, observer, Some(interrupt))?;
         if let Some(log) = &mut log {
             log.finish(&solution);
         }
@@ -331,6 +335,7 @@ impl Solve {
             how += &format!(", strategy {}", self.strategy.name());
         }
         let set = [
+            self.start.as_ref().map(|path| format!("from {}", path.display())),
             self.eta0.map(|eta0| format!("eta0 {eta0}")),
             self.time_limit.map(|seconds| format!("at most {seconds} s")),
             self.target.map(|target| format!("target {target}")),

@@ -328,6 +328,22 @@ fn solve_takes_many_files() {
 }
 
 #[test]
+fn a_run_begins_with_given_multipliers() {
+    let folder = Folder::new();
+    let file = &generated(&folder, "mc-sml-40", 1)[0];
+    let saved = folder.path("multipliers.json");
+    let first = json(&[&"solve", file, &"--json", &"--quiet", &"--save-multipliers", &saved]);
+    let again = json(&[&"solve", file, &"--json", &"--quiet", &"--start", &saved]);
+    assert_eq!(again["status"], "optimal");
+    assert_eq!(again["trace"][0]["value"].as_f64().map(f64::round), first["value"].as_f64().map(f64::round));
+    let (value, before) = (again["value"].as_f64().unwrap(), first["value"].as_f64().unwrap());
+    assert!((value - before).abs() <= 2e-7 * before, "{value} {before}");
+    let wrong = folder.file("wrong.json", "[1, 2]");
+    let (code, message) = failure(&[&"solve", file, &"--start", &wrong]);
+    assert!(code == 2 && message.contains("wrong.json") && message.contains("2 numbers"), "{message}");
+}
+
+#[test]
 fn wrong_settings_are_code_2() {
     let folder = Folder::new();
     let file = folder.file("a.dat", DAT);
