@@ -140,6 +140,8 @@ impl Bundle {
 
     /// Writes the inner product of every subgradient with a vector, by place.
     pub(crate) fn products(&self, vector: &Padded, products: &mut Vec<f64>) {
+        // What is left of places without a cut must not be scaled again and again.
+        products.clear();
         products.resize(self.errors.len(), 0.0);
         self.live_products(vector, products);
     }
@@ -414,5 +416,20 @@ impl Bundle {
         if let Some(place) = (0..self.places()).find(is_it) {
             self.forget(place);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn places_without_a_cut_have_no_product() {
+        let cuts = [(vec![1.0, 2.0], 0.0), (vec![3.0, 1.0], 1.0)];
+        let mut bundle = Bundle::of_cuts(&[0.0; 2], &cuts);
+        bundle.forget_cut(&cuts[1].0);
+        let mut products = vec![f64::NEG_INFINITY; 2];
+        bundle.products(&Padded::of(&[1.0, 1.0]), &mut products);
+        assert_eq!(products, [3.0, 0.0]);
     }
 }

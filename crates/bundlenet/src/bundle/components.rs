@@ -16,7 +16,9 @@ use crate::vectors::Padded;
 /// A cut of a component.
 #[derive(Clone, Debug)]
 pub(crate) struct Cut {
-    /// Where its entries are.
+    /// A number that no other cut of the bundle ever has.
+    id: u64,
+    /// Where its entries are; a cut without any is nowhere.
     entries: Range<usize>,
     /// Linearisation error at the centre.
     pub(crate) error: f64,
@@ -89,6 +91,8 @@ pub(crate) struct ComponentBundle {
     entries: Vec<f64>,
     /// Entries of cuts that are no more.
     unused: usize,
+    /// Cuts ever taken.
+    taken: u64,
     /// The metric: a step `d` costs `sum_j d_j^2 / (2 eta metric_j)`.
     metric: Vec<f64>,
     /// What the metric is a multiple of, and the steps after which it stays as it is.
@@ -122,6 +126,7 @@ impl ComponentBundle {
             coordinates: vec![],
             entries: vec![],
             unused: 0,
+            taken: 0,
             metric: vec![1.0; linear.len()],
             metric_unit: 1.0,
             metric_steps: 0,
@@ -174,7 +179,7 @@ impl ComponentBundle {
             for (row, cut) in cuts.iter().enumerate() {
                 let (coordinates, entries) = self.subgradient(cut);
                 for (&at, entry) in coordinates.iter().zip(entries) {
-                    scatter[at as usize] = entry * self.metric[at as usize];
+                    scatter[at as usize] += entry * self.metric[at as usize];
                 }
                 for (column, other) in cuts[..=row].iter().enumerate() {
                     let product = self.product(other, &scatter);
@@ -307,7 +312,8 @@ impl ComponentBundle {
             return is_tighter;
         }
         for (&coordinate, &entry) in coordinates.iter().zip(entries) {
-            self.scatter[coordinate as usize] = self.metric[coordinate as usize] * entry;
+            // A coordinate may come more than once.
+            self.scatter[coordinate as usize] += self.metric[coordinate as usize] * entry;
         }
         let mut products = std::mem::take(&mut self.products);
         products.clear();
@@ -317,9 +323,11 @@ impl ComponentBundle {
         let start = self.entries.len();
         self.coordinates.extend_from_slice(coordinates);
         self.entries.extend_from_slice(entries);
+        self.taken += 1;
+        let id = self.taken;
         let component = &mut self.components[component];
         let weight = f64::from(u8::from(component.cuts.is_empty()));
-        component.push(Cut { entries: start..self.entries.len(), error, weight, age: 0, hash }, &products);
+        component.push(Cut { id, entries: start..self.entries.len(), error, weight, age: 0, hash }, &products);
         self.products = products;
         true
     }
@@ -366,8 +374,8 @@ impl ComponentBundle {
         while self.components[component].cuts.len() >= cap {
             let cuts = &self.components[component].cuts;
             let idle = cuts.iter().filter(|cut| cut.weight == 0.0).max_by_key(|cut| cut.age);
-            if let Some(oldest) = idle.map(|cut| cut.entries.start) {
-                self.unused += self.components[component].retain(|cut| cut.entries.start != oldest);
+            if let Some(oldest) = idle.map(|cut| cut.id) {
+                self.unused += self.components[component].retain(|cut| cut.id != oldest);
                 continue;
             }
             let count = cuts.len() + 2 - cap;
@@ -379,11 +387,11 @@ impl ComponentBundle {
     fn replace_by_aggregate(&mut self, component: usize, count: usize) {
         let (coordinates, entries, error) = self.aggregate(component);
         let cuts = &self.components[component].cuts;
-        let mut by_weight: Vec<(f64, usize)> = cuts.iter().map(|cut| (cut.weight, cut.entries.start)).collect();
+        let mut by_weight: Vec<(f64, u64)> = cuts.iter().map(|cut| (cut.weight, cut.id)).collect();
         by_weight.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
         by_weight.truncate(count);
         let weight: f64 = by_weight.iter().map(|(weight, _)| weight).sum();
-        let is_lightest = |cut: &Cut| by_weight.iter().any(|(_, start)| *start == cut.entries.start);
+        let is_lightest = |cut: &Cut| by_weight.iter().any(|(_, id)| *id == cut.id);
         self.unused += self.components[component].retain(|cut| !is_lightest(cut));
         self.insert(component, &coordinates, &entries, error);
         let cuts = &mut self.components[component].cuts;
@@ -623,8 +631,11 @@ mod tests {
                 (0..4).map(|_| (0..2 + stream.below(6)).map(|_| random_cut(&mut stream, dim)).collect()).collect();
             let mut bundle = ComponentBundle::of_cuts(&vec![0.0; dim], vec![0.5; dim], &cuts);
             for component in &mut bundle.components {
-                let total: f64 = component.cuts.len() as f64;
-                component.cuts.iter_mut().for_each(|cut| cut.weight = 1.0 / total);
+                // Some without weight; cuts without entries are among them.
+                component.cuts.iter_mut().for_each(|cut| cut.weight = stream.below(3) as f64);
+                component.cuts[0].weight += 1.0;
+                let total: f64 = component.cuts.iter().map(|cut| cut.weight).sum();
+                component.cuts.iter_mut().for_each(|cut| cut.weight /= total);
             }
             let before = bundle.clone();
             let (sum, error) = bundle.aggregate_all();
@@ -656,5 +667,11 @@ mod tests {
         assert_eq!(bundle.components[0].cuts[0].error, 1.0);
         bundle.insert_cut(0, &(vec![(0, 1.0), (1, -2.0)], 1.0));
         assert_eq!(bundle.components[0].gram_row(0), [5.0, 1.0]);
+        // 3 in the first coordinate, in two parts.
+        bundle.insert_cut(0, &(vec![(0, 1.0), (0, 2.0)], 1.0));
+        assert_eq!(bundle.components[0].gram_row(2), [3.0, 3.0, 9.0]);
+        bundle.update_metric();
+        let metric = bundle.metric[0];
+        assert_eq!(bundle.components[0].gram_row(2), [3.0 * metric, 3.0 * metric, 9.0 * metric]);
     }
 }

@@ -170,7 +170,7 @@ impl<P: Proposer> BundleMethod<P> {
     pub(crate) fn follow(&mut self, function: &mut Function<'_>) -> Result<Progress, EvaluationError> {
         let centre_value = self.cuts.centre_value();
         let promised = self.proposal.decrease();
-        let allowed = self.tolerance * function.magnitude(centre_value);
+        let allowed = self.tolerance * function.magnitude(self.best);
         if promised <= NEAR * allowed && self.best - self.lower_bound > allowed {
             self.prove(function);
         }
