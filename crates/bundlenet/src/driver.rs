@@ -310,8 +310,7 @@ fn bundle_method(function: &Function<'_>, start: Start<'_>, settings: &ValidSett
         (Strategy::Auto, eta0) => Proximity::for_components(start.point, start.value, eta0),
         (_, eta0) => Proximity::new(strategy, eta0.unwrap_or(100.0)),
     };
-    let proposer =
-        ComponentProposer::new(proximity.with_patience(serious_steps, null_steps), strategy, function.domain(), dim);
+    let proposer = ComponentProposer::new(proximity.with_patience(serious_steps, null_steps), function.domain(), dim);
     let pruning = Pruning { cap: max_component_cuts, ..aggregated };
     let bundle = ComponentBundle::new(start.point, start.value, function.linear(), minorants);
     let bundle = if strategy == Strategy::Auto { bundle.with_metric() } else { bundle };
@@ -341,8 +340,8 @@ pub(crate) fn network_method<S: Real>(
 
 /// Cuts of the whole function around the start.
 fn aggregated_bundle(function: &Function<'_>, start: Start<'_>, cap: usize) -> Bundle {
-    let subgradient = Padded::of(start.subgradient);
-    Bundle::new(start.point, start.value, &subgradient, function.domain(), cap.min(FIRST_CUTS))
+    Bundle::new(start.point, start.value, function.domain(), cap.min(FIRST_CUTS))
+        .with_cut(&Padded::of(start.subgradient), 0.0)
 }
 
 /// What a subgradient is multiplied by to have norm 1; 1 for a subgradient of 0. Safe for entries whose squares are out of

@@ -58,7 +58,8 @@ pub enum MethodName {
 #[non_exhaustive]
 pub enum Granularity {
     /// Of each component as long as that pays; of the whole function from when the master takes more than a hundred times
-    /// as long as a step without components would. Measured times decide, so two runs may differ.
+    /// as long as a step without components would; of each component again for the end, where only they can prove it.
+    /// Measured times decide, so two runs may differ.
     #[default]
     Auto,
     /// Of the whole function: the method of the paper.

@@ -62,9 +62,10 @@ impl<P: Proposer> BundleMethod<P> {
         }
     }
 
-    /// Keeps what another method has found out about the minimum.
-    pub(crate) fn with_bounds_of<Q: Proposer>(self, other: &BundleMethod<Q>) -> Self {
-        Self { best: other.best, lower_bound: other.lower_bound, ..self }
+    /// Takes over what another method has found out about the minimum.
+    pub(crate) fn adopt<Q: Proposer>(&mut self, other: &BundleMethod<Q>) {
+        self.best = self.best.min(other.best);
+        self.lower_bound = self.lower_bound.max(other.lower_bound);
     }
 
     /// Takes over what another method has found out about the minimum, and goes on from its centre: one evaluation.
@@ -73,8 +74,7 @@ impl<P: Proposer> BundleMethod<P> {
         function: &mut Function<'_>,
         other: &BundleMethod<Q>,
     ) -> Result<Progress, EvaluationError> {
-        self.best = other.best;
-        self.lower_bound = self.lower_bound.max(other.lower_bound);
+        self.adopt(other);
         self.trial.copy_from_slice(other.cuts.centre());
         let seen = self.cuts.evaluate(function, &self.trial, &self.proposal)?;
         self.best = self.best.min(seen.value);
@@ -180,7 +180,8 @@ impl<P: Proposer> BundleMethod<P> {
             return Ok(Progress::Optimal);
         }
         self.write_trial(function);
-        if (self.trial == self.cuts.centre() && self.cuts.is_exact()) || self.repeats > MOST_REPEATS {
+        let is_at_centre = self.trial == self.cuts.centre();
+        if (is_at_centre && self.cuts.is_exact()) || self.repeats > MOST_REPEATS {
             return Ok(Progress::Stalled);
         }
         let seen = self.cuts.evaluate(function, &self.trial, &self.proposal)?;
@@ -188,7 +189,12 @@ impl<P: Proposer> BundleMethod<P> {
         let value = seen.value;
         self.best = self.best.min(value);
         let is_serious = value <= centre_value - SERIOUS_SHARE * promised;
-        let share = self.proposal.centre_policy.share(is_serious, value - centre_value, promised, seen.reach);
+        let share = if is_at_centre {
+            // The value of the centre was an upper bound, and is no longer.
+            1.0
+        } else {
+            self.proposal.centre_policy.share(is_serious, value - centre_value, promised, seen.reach)
+        };
         let is_new = self.cuts.take(&self.trial, &seen, share, &self.proposal, self.pruning);
         let is_repeated = !is_serious && !is_new;
         self.repeats = if is_repeated { self.repeats + 1 } else { 0 };
