@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 
 use bundlenet::experiment::{
-    Choice, Contender, Key, Mean, Measurement, Row, key, markdown, markdown_by_time, measure, rows,
+    Choice, Contender, Key, Mean, Measurement, Row, key, markdown, markdown_by_time, markdown_to_gap, measure, rows,
 };
 use bundlenet::learn::train::{Example, limited, read_examples};
 use bundlenet::problems::{Manifest, Split};
@@ -69,6 +69,9 @@ pub(crate) struct Options {
 
 /// Columns of the tables at equal times.
 const MILLISECONDS: [f64; 6] = [0.3, 1.0, 3.0, 10.0, 30.0, 100.0];
+
+/// Gaps in percent that are timed.
+const PERCENT: [f64; 3] = [1.0, 0.1, 0.01];
 
 /// A data set to measure on, and one to choose by.
 pub(crate) struct DataSet {
@@ -363,7 +366,7 @@ fn write_results(options: &Options, all: &[Measurement], names: &[&str]) -> Resu
     let command: Vec<String> = std::env::args().skip(1).collect();
     let command = format!("bundlenet {}", command.join(" "));
     let mut text = format!(
-        "Mean gap in percent ± standard error after so many steps, the paper's figure in brackets, and the difference to the first row in standard errors, paired by instance. Made by\n\n```sh\n{command}\n```\n"
+        "Mean gap in percent ± standard error after so many steps, the paper's figure in brackets, and the difference to the first row in standard errors, paired by instance. `component` has cuts of each component; `auto`, `constant`, `soft`, `hard` and `balancing` have cuts of the whole function. Made by\n\n```sh\n{command}\n```\n"
     );
     let mut csv = String::from("data_set,method,steps,mean_gap_percent,standard_error,seconds,paper_gap_percent\n");
     for name in names {
@@ -371,6 +374,7 @@ fn write_results(options: &Options, all: &[Measurement], names: &[&str]) -> Resu
         let by_validation = rows(all, name, columns, Choice::Validation);
         text += &format!("\n## {name}\n\n{}", markdown(&by_validation, columns, &figures));
         text += &format!("\nAt equal times:\n\n{}", markdown_by_time(&by_validation, &MILLISECONDS));
+        text += &format!("\nMilliseconds to a gap:\n\n{}", markdown_to_gap(&by_validation, &PERCENT));
         let by_test: Vec<Row<'_>> =
             rows(all, name, columns, Choice::Test).into_iter().filter(|row| row.name.ends_with("by test")).collect();
         if !by_test.is_empty() {

@@ -34,9 +34,9 @@ pub(crate) struct Solve {
     /// Checkpoint of the network [default: the general model, which is built in]
     #[arg(long, value_name = "FILE")]
     model: Option<PathBuf>,
-    /// How the bundle method chooses its step length
-    #[arg(long, value_enum, default_value = "auto")]
-    strategy: StrategyName,
+    /// How the bundle method chooses its step length [default: auto]
+    #[arg(long, value_enum)]
+    strategy: Option<StrategyName>,
     /// Initial step length, of the function scaled by the norm of its first subgradient
     /// [default: found by auto; 100 for the other strategies, 10 for descent, 1 for Adam]
     #[arg(long, value_name = "X")]
@@ -66,9 +66,9 @@ pub(crate) struct Solve {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
     threads: Option<u16>,
     /// What the bundle method has cuts of: `component`, `aggregated` (the whole function, as in the paper), a number of groups
-    /// of components, or `auto`: components as long as they pay
-    #[arg(long, default_value = "auto", value_name = "auto|component|aggregated|N", value_parser = granularity)]
-    cuts: Granularity,
+    /// of components, or `auto`: components as long as they pay [default: auto]
+    #[arg(long, value_name = "auto|component|aggregated|N", value_parser = granularity)]
+    cuts: Option<Granularity>,
     /// No log
     #[arg(long)]
     quiet: bool,
@@ -86,8 +86,9 @@ enum Method {
     Network,
 }
 
-#[derive(Clone, Copy, ValueEnum)]
+#[derive(Clone, Copy, Default, ValueEnum)]
 enum StrategyName {
+    #[default]
     Auto,
     Constant,
     Soft,
@@ -194,9 +195,16 @@ impl Solve {
     }
 
     fn settings(&self) -> Result<ValidSettings, Failure> {
-        if self.model.is_some() && !matches!(self.method, Method::Network) {
-            let method = self.method.name();
-            return Err(Failure::Input(anyhow::anyhow!("--model: expected --method network, found {method}")));
+        let of_other_methods = [
+            ("--model", self.model.is_some(), matches!(self.method, Method::Network), "network"),
+            ("--cuts", self.cuts.is_some(), matches!(self.method, Method::Bundle), "bundle"),
+            ("--strategy", self.strategy.is_some(), matches!(self.method, Method::Bundle), "bundle"),
+        ];
+        for (option, is_given, is_used, expected) in of_other_methods {
+            if is_given && !is_used {
+                let found = self.method.name();
+                return Err(Failure::Input(anyhow::anyhow!("{option}: expected --method {expected}, found {found}")));
+            }
         }
         if self.eta0.is_some() && matches!(self.method, Method::Network) {
             return Err(Failure::Input(anyhow::anyhow!("--eta0: a network chooses its own step length")));
@@ -216,9 +224,9 @@ impl Solve {
                 ..Limits::default()
             },
             tolerances: Tolerances { gap: self.tolerance },
-            cuts: self.cuts,
+            cuts: self.cuts.unwrap_or_default(),
             proximity: ProximitySettings {
-                strategy: match self.strategy {
+                strategy: match self.strategy.unwrap_or_default() {
                     StrategyName::Auto => Strategy::Auto,
                     StrategyName::Constant => Strategy::Constant,
                     StrategyName::Soft => Strategy::Soft,
@@ -332,7 +340,13 @@ impl Solve {
         let (direction, method) = (dual.sense(), self.method.name());
         let mut how = format!("method {method}");
         if let Method::Bundle = self.method {
-            how += &format!(", strategy {}", self.strategy.name());
+            how += &format!(", strategy {}", self.strategy.unwrap_or_default().name());
+            how += &match self.cuts.unwrap_or_default() {
+                Granularity::Aggregated => ", cuts of the whole function".to_string(),
+                Granularity::Component => ", cuts of each component".to_string(),
+                Granularity::Groups(groups) => format!(", cuts of {groups} groups of components"),
+                _ => ", cuts of components while they pay".to_string(),
+            };
         }
         let set = [
             self.start.as_ref().map(|path| format!("from {}", path.display())),

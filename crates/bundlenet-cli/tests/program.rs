@@ -249,8 +249,10 @@ fn solve_reports_a_run() {
     let folder = Folder::new();
     let file = &generated(&folder, "mc-sml-40", 1)[0];
     for method in ["bundle", "descent", "adam"] {
-        let report =
-            json(&[&"solve", file, &"--json", &"--steps=30", &"--method", &method, &"--quiet", &"--cuts=aggregated"]);
+        let cuts: &[&dyn AsRef<std::ffi::OsStr>] = if method == "bundle" { &[&"--cuts=aggregated"] } else { &[] };
+        let arguments: [&dyn AsRef<std::ffi::OsStr>; 7] =
+            [&"solve", file, &"--json", &"--steps=30", &"--method", &method, &"--quiet"];
+        let report = json(&[&arguments, cuts].concat());
         assert_eq!((&report["status"], &report["steps"]), (&"step-limit".into(), &30.into()));
         assert_eq!((&report["oracle_calls"], &report["method"]), (&31.into(), &method.into()));
         let trace = report["trace"].as_array().unwrap();
@@ -355,10 +357,20 @@ fn wrong_settings_are_code_2() {
         "--threads=0",
         "--cuts=0",
         "--cuts=fine",
+        "--strategy=wild",
         "--target=nan",
     ] {
         let (code, message) = failure(&[&"solve", &file, &option]);
         assert!(code == 2 && !message.is_empty(), "{option}: {message}");
+    }
+    // What a method would not use is refused, not ignored.
+    for (method, option, expected) in [
+        ("network", "--cuts=component", "--cuts: expected --method bundle, found network"),
+        ("adam", "--strategy=soft", "--strategy: expected --method bundle, found adam"),
+        ("descent", "--model=m.safetensors", "--model: expected --method network, found descent"),
+    ] {
+        let (code, message) = failure(&[&"solve", &file, &"--method", &method, &option]);
+        assert!(code == 2 && message.contains(expected), "{message}");
     }
 }
 
