@@ -97,8 +97,8 @@ pub enum UnsafeBound {
     /// A number of the instance is not whole, or too large.
     #[error("safe bounds need integer data: {0}")]
     Data(InvalidInstance),
-    /// The numbers of the instance are such that sums of their products do not fit.
-    #[error("safe bounds need smaller data: expected sums of products within 2^61, found up to {found:e}")]
+    /// The numbers of the instance are such that sums of them, or of their products, do not fit.
+    #[error("safe bounds need smaller data: expected sums that 64 bits hold, found up to {found:e}")]
     DataRange {
         /// What they may come to.
         found: f64,
@@ -119,15 +119,17 @@ pub enum UnsafeBound {
         /// What it is.
         found: f64,
     },
-    /// The multipliers are such that sums of products with them do not fit.
-    #[error("safe bounds need smaller multipliers: expected sums of products within 2^61, found up to {found:e}")]
+    /// A multiplier is so large that sums of its products with the data do not fit.
+    #[error(
+        "safe bounds need smaller multipliers: expected 64 bits to hold their products with the data, found {found:e}"
+    )]
     MultiplierRange {
-        /// What they may come to.
+        /// The greatest magnitude.
         found: f64,
     },
 }
 
-/// What the largest numbers in a subproblem are made of, for multipliers of up to 0.
+/// What the largest numbers in a subproblem are made of, beside multipliers.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Magnitudes {
     /// Largest cost or profit.
@@ -141,16 +143,19 @@ pub(super) struct Magnitudes {
 }
 
 impl Magnitudes {
-    /// A grid for multipliers up to a size, or what sums come to on the coarsest.
-    fn grid(&self, multiplier: f64) -> Result<Grid, f64> {
+    /// The greatest number, and the greatest sum, for multipliers up to a size.
+    fn extremes(&self, multiplier: f64) -> (f64, f64) {
         let number = self.cost + self.multipliers * multiplier;
-        let sum = self.fixed + number * self.amount;
-        Grid::finest(number, sum).ok_or(sum)
+        (number, self.fixed + number * self.amount)
     }
 
     /// Refuses data for which there is no grid whatever the multipliers.
     pub(super) fn check(self) -> Result<Self, UnsafeBound> {
-        self.grid(0.0).map(|_| self).map_err(|found| UnsafeBound::DataRange { found })
+        if self.amount > MOST_NUMBER {
+            return Err(UnsafeBound::DataRange { found: self.amount });
+        }
+        let (number, sum) = self.extremes(0.0);
+        Grid::finest(number, sum).map(|_| self).ok_or(UnsafeBound::DataRange { found: sum })
     }
 
     /// Rounds multipliers to the finest grid, and up to `least`.
@@ -162,7 +167,8 @@ impl Magnitudes {
             return Err(UnsafeBound::NotFinite { index, found: multipliers[index] });
         }
         let largest = extent(multipliers).largest;
-        let grid = self.grid(largest).map_err(|found| UnsafeBound::MultiplierRange { found })?;
+        let (number, sum) = self.extremes(largest);
+        let grid = Grid::finest(number, sum).ok_or(UnsafeBound::MultiplierRange { found: largest })?;
         let multipliers = multipliers.iter().map(|multiplier| grid.round(multiplier.max(least))).collect();
         Ok(Rounded { grid, multipliers })
     }
