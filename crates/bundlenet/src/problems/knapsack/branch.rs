@@ -61,6 +61,19 @@ impl Profit for i64 {
     }
 }
 
+/// Upper bound on the profit of items in the order of profit per weight.
+pub(super) fn relaxation<P: Profit>(items: impl Iterator<Item = (P, u64)>, mut room: u64) -> P {
+    let mut value = P::ZERO;
+    for (profit, weight) in items {
+        if weight > room {
+            return value + profit.part(weight, room);
+        }
+        value = value + profit;
+        room -= weight;
+    }
+    value
+}
+
 /// Depth-first branch and bound; allocates only when it is made.
 #[derive(Clone, Debug)]
 pub(super) struct Search {
@@ -87,18 +100,6 @@ impl Search {
         room: u64,
         incumbent: P,
     ) -> Result<Option<P>, HardKnapsack> {
-        let relaxation = |from: usize, mut room: u64| {
-            let mut value = P::ZERO;
-            for depth in from..count {
-                let (profit, weight) = item(depth);
-                if weight > room {
-                    return value + profit.part(weight, room);
-                }
-                value = value + profit;
-                room -= weight;
-            }
-            value
-        };
         let mut best = None;
         let (mut value, mut left) = (P::ZERO, room);
         self.path.clear();
@@ -110,7 +111,7 @@ impl Search {
             }
             // Take what fits as long as the relaxation promises more than the best found.
             let to_beat = best.unwrap_or(incumbent);
-            while self.path.len() < count && value + relaxation(self.path.len(), left) > to_beat {
+            while self.path.len() < count && value + relaxation((self.path.len()..count).map(&item), left) > to_beat {
                 let (profit, weight) = item(self.path.len());
                 let fits = weight <= left;
                 if fits {

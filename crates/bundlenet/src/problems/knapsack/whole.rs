@@ -4,7 +4,7 @@
 //! `ratio capacity + sum of max(0, profit - ratio weight)` is an upper bound, and an item may be settled when changing
 //! it, at a loss of `|profit - ratio weight|`, leaves no more than the lower bound. All of that is computed in integers.
 
-use super::branch::{MAX_TABLE, Search, table_unit};
+use super::branch::{MAX_TABLE, Search, relaxation, table_unit};
 use super::fill;
 use crate::simd::{Block, LANES, Lanes, blocks_for, flat_mut, multiversion};
 
@@ -133,10 +133,11 @@ impl WholeKnapsack {
         }
         // Whatever beats the lower bound holds all items that are settled; too many of them leave nothing that does.
         let Ok(room) = u64::try_from(room) else { return lower };
-        match table_unit(room, self.core.iter().map(|&(_, weight)| weight), MAX_TABLE) {
-            Some(unit) => lower.max(settled + self.dynamic_programming((room / unit) as usize, unit)),
-            None => self.branch_and_bound(room, lower - settled).map_or(upper, |best| lower.max(settled + best)),
-        }
+        let best = match table_unit(room, self.core.iter().map(|&(_, weight)| weight), MAX_TABLE) {
+            Some(unit) => self.dynamic_programming((room / unit) as usize, unit),
+            None => self.branch_and_bound(room, lower - settled),
+        };
+        lower.max(settled + best)
     }
 
     /// The greatest profit of the core, with room and weights in a common unit.
@@ -162,14 +163,17 @@ impl WholeKnapsack {
         before[room]
     }
 
-    /// The greatest profit of the core, or the incumbent if nothing beats it; none if there is no end.
-    fn branch_and_bound(&mut self, room: u64, incumbent: i64) -> Option<i64> {
+    /// The greatest profit of the core, or the incumbent if nothing beats it; where the search finds no end, the bound
+    /// of the relaxation.
+    fn branch_and_bound(&mut self, room: u64, incumbent: i64) -> i64 {
         // Compared as fractions: were the order off by a rounding, the relaxation along it would be no bound.
-        let ratio_of = |&(profit, _): &(i64, u64), &(_, weight): &(i64, u64)| i128::from(profit) * i128::from(weight);
-        self.core.sort_unstable_by(|a, b| ratio_of(b, a).cmp(&ratio_of(a, b)));
+        let product = |&(profit, _): &(i64, u64), &(_, weight): &(i64, u64)| i128::from(profit) * i128::from(weight);
+        self.core.sort_unstable_by(|a, b| product(b, a).cmp(&product(a, b)));
         let core = &self.core;
-        let best = self.search.run(core.len(), |depth| core[depth], room, incumbent).ok()?;
-        Some(best.unwrap_or(incumbent))
+        match self.search.run(core.len(), |depth| core[depth], room, incumbent) {
+            Ok(best) => best.unwrap_or(incumbent),
+            Err(_) => relaxation(core.iter().copied(), room),
+        }
     }
 }
 
