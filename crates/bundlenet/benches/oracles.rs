@@ -17,7 +17,7 @@ use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use bundlenet::problems::{BinaryKnapsack, ContinuousKnapsack};
-use bundlenet::{Family, Generator, Minimized, Oracle, Problem, ReadOptions};
+use bundlenet::{Assignment, Family, Generator, Minimized, Oracle, Problem, ReadOptions, Sense};
 use reference::{PlainAssignmentDual, PlainNetworkDesignDual, SortedKnapsack, TableKnapsack};
 
 /// Points of a projected subgradient method with steps that shrink: coarse at first, then close to the optimum.
@@ -272,6 +272,7 @@ fn bench_safe_bounds() {
         bench_safe_bound(&format!("{family}, generated"), &generated(family));
     }
     bench_safe_bound("mc-sml-40 with 400 commodities, generated", &many_commodities());
+    bench_safe_bound("5 bins, 100 items, weights up to 10^6", &heavy_items());
     for file in [
         "network-design/p33.dat",
         "network-design/pN9_1.dat",
@@ -294,6 +295,16 @@ fn generated(family: Family) -> Problem {
 
 fn many_commodities() -> Problem {
     Generator::new(Family::McSml40, 1).with_commodities(400).unwrap().instance(0).unwrap().problem
+}
+
+/// An assignment whose capacities are too large for a table.
+fn heavy_items() -> Problem {
+    let (bins, items, mut random) = (5, 100, uniform());
+    let mut below = |most: f64| 1.0 + (most * random()).floor();
+    let profits = (0..bins * items).map(|_| below(1000.0)).collect();
+    let weights: Vec<u32> = (0..bins * items).map(|_| below(1e6) as u32).collect();
+    let capacities = weights.chunks(items).map(|weights| weights.iter().sum::<u32>() / 6).collect();
+    Problem::Assignment(Assignment::new(Sense::Maximize, items, capacities, profits, weights).unwrap())
 }
 
 /// A public instance, if it is there.

@@ -28,7 +28,7 @@ const MOST_BITS: u32 = 50;
 const ROUNDING: f64 = 1.5 * (1_u64 << 52) as f64;
 
 /// A bound on the optimum of a problem that no rounding error can make wrong: the exact value of the Lagrangian dual at
-/// [`SafeBound::multipliers`].
+/// [`SafeBound::multipliers`], or, where a 0/1 knapsack is too hard to solve, its relaxation in its place.
 ///
 /// A lower bound where the problem minimises, an upper bound where it maximises. As text it is an exact fraction, such
 /// as `-7/4`.
