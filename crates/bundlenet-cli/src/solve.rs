@@ -6,7 +6,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use bundlenet::{
     Error, Granularity, Limits, Log, MethodName, Model, Observer, Oracle, Problem, ProximitySettings, ReadOptions,
-    Settings, Silent, Solution, Status, Strategy, Tolerances, TraceRow, ValidSettings, solve, solve_batch,
+    SafeBound, Settings, Silent, Solution, Status, Strategy, Tolerances, TraceRow, UnsafeBound, ValidSettings, solve,
+    solve_batch,
 };
 use clap::{Args, ValueEnum};
 use indicatif::{ProgressBar, ProgressStyle};
@@ -53,6 +54,9 @@ pub(crate) struct Solve {
     /// Stop when the value is at least as good as this
     #[arg(long, value_name = "V", allow_negative_numbers = true)]
     target: Option<f64>,
+    /// Report a bound that holds in exact arithmetic, too; needs integer data
+    #[arg(long)]
+    safe: bool,
     /// Print one JSON object for one file, an array for several
     #[arg(long)]
     json: bool,
@@ -124,6 +128,11 @@ struct Report {
     network_seconds: f64,
     estimate: Option<f64>,
     certificate: Option<f64>,
+    safe_bound: Option<f64>,
+    safe_bound_exact: Option<String>,
+    /// Why there is no safe bound that was asked for.
+    #[serde(skip)]
+    unsafe_bound: Option<UnsafeBound>,
     failure: Option<String>,
     trace: Vec<TraceRow>,
 }
@@ -161,6 +170,12 @@ impl Solve {
                     }
                     Err(failure) => return Err(failure),
                 };
+                if let Some(error) = &report.unsafe_bound {
+                    // The run is as good as it would be without a safe bound.
+                    let failure = Failure::Run(anyhow::anyhow!("{}: {error}", report.subject.file));
+                    worst_code = worst_code.max(failure.code());
+                    bar.suspend(|| failure.report());
+                }
                 if self.files.len() > 1 && !self.json {
                     bar.suspend(|| output::line(&report.one_line()))?;
                 } else if !self.json {
@@ -275,7 +290,12 @@ impl Solve {
 
     fn read(&self, file: &Path) -> Result<Problem, Failure> {
         let options = ReadOptions { sense: self.sense.map(Into::into), problem: self.problem };
-        Ok(Problem::read(file, options)?)
+        let problem = Problem::read(file, options)?;
+        if self.safe {
+            let named = |error: UnsafeBound| Failure::Input(anyhow::anyhow!("{}: {error}", file.display()));
+            problem.check_integers().map_err(named)?;
+        }
+        Ok(problem)
     }
 
     fn solve_one(
@@ -303,6 +323,8 @@ impl Solve {
     }
 
     fn report(&self, file: &Path, problem: &Problem, mut solution: Solution) -> (Report, Solution) {
+        let safe = self.safe.then(|| problem.safe_bound(&solution.point)).transpose();
+        let safe_bound = safe.as_ref().ok().and_then(Option::as_ref);
         let report = Report {
             subject: output::Subject::new(file, problem, &*problem.dual()),
             method: self.method.name(),
@@ -316,6 +338,9 @@ impl Solve {
             network_seconds: solution.network_seconds,
             estimate: solution.estimate,
             certificate: solution.certificate,
+            safe_bound: safe_bound.map(SafeBound::value),
+            safe_bound_exact: safe_bound.map(SafeBound::to_string),
+            unsafe_bound: safe.err(),
             failure: solution.failure.clone(),
             trace: std::mem::take(&mut solution.trace),
         };
@@ -394,8 +419,9 @@ impl Report {
     }
 
     fn one_line(&self) -> String {
+        let safe = self.safe_bound.map_or_else(String::new, |bound| format!("  safe {bound}"));
         format!(
-            "{}  {}  {}  {} steps  {:.4} s  gap estimated {} proved {}",
+            "{}  {}  {}  {} steps  {:.4} s  gap estimated {} proved {}{safe}",
             self.subject.file,
             self.value,
             self.status,
@@ -408,13 +434,17 @@ impl Report {
 
     fn rows(&self) -> Vec<(&'static str, String)> {
         let bound = self.subject.bound();
-        vec![
+        let mut rows = vec![
             ("status", self.status.to_string()),
             ("value", format!("{}  ({bound} bound on the problem)", self.value)),
             ("gap", format!("estimated {}, proved {}", Self::gap(self.estimate), Self::gap(self.certificate))),
             ("steps", self.steps.to_string()),
             ("seconds", format!("{:.4}", self.seconds)),
-        ]
+        ];
+        if let Some(safe) = self.safe_bound {
+            rows.insert(2, ("safe bound", format!("{safe}  (holds in exact arithmetic)")));
+        }
+        rows
     }
 }
 
