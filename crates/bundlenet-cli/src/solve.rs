@@ -30,8 +30,9 @@ pub(crate) struct Solve {
     /// Which problem of a file that holds several, counted from 1
     #[arg(long, value_name = "N")]
     problem: Option<usize>,
-    #[arg(long, value_enum, default_value = "bundle")]
-    method: Method,
+    /// [default: auto, or bundle with --cuts, --strategy or --eta0]
+    #[arg(long, value_enum)]
+    method: Option<Method>,
     /// Checkpoint of the network [default: the general model, which is built in]
     #[arg(long, value_name = "FILE")]
     model: Option<PathBuf>,
@@ -80,6 +81,10 @@ pub(crate) struct Solve {
 
 #[derive(Clone, Copy, ValueEnum)]
 enum Method {
+    /// No choice needed: a network for the start, then cuts of each component as long as they pay
+    Auto,
+    /// A network for the start, then an exact master, with cuts of the whole function
+    Hybrid,
     /// Proximal bundle method
     Bundle,
     /// Subgradient descent, the step halved when it brings nothing
@@ -209,23 +214,32 @@ impl Solve {
         }
     }
 
+    /// The method asked for; what is set for the bundle method asks for it, too.
+    fn method(&self) -> Method {
+        let is_bundle = self.cuts.is_some() || self.strategy.is_some() || self.eta0.is_some();
+        self.method.unwrap_or(if is_bundle { Method::Bundle } else { Method::Auto })
+    }
+
     fn settings(&self) -> Result<ValidSettings, Failure> {
+        let method = self.method();
+        let has_network = matches!(method, Method::Auto | Method::Hybrid | Method::Network);
+        let is_bundle = matches!(method, Method::Bundle);
         let of_other_methods = [
-            ("--model", self.model.is_some(), matches!(self.method, Method::Network), "network"),
-            ("--cuts", self.cuts.is_some(), matches!(self.method, Method::Bundle), "bundle"),
-            ("--strategy", self.strategy.is_some(), matches!(self.method, Method::Bundle), "bundle"),
+            ("--model", self.model.is_some(), has_network, "auto, hybrid or network"),
+            ("--cuts", self.cuts.is_some(), is_bundle, "bundle"),
+            ("--strategy", self.strategy.is_some(), is_bundle, "bundle"),
+            ("--eta0", self.eta0.is_some(), !has_network, "bundle, descent or adam"),
         ];
         for (option, is_given, is_used, expected) in of_other_methods {
             if is_given && !is_used {
-                let found = self.method.name();
+                let found = method.name();
                 return Err(Failure::Input(anyhow::anyhow!("{option}: expected --method {expected}, found {found}")));
             }
         }
-        if self.eta0.is_some() && matches!(self.method, Method::Network) {
-            return Err(Failure::Input(anyhow::anyhow!("--eta0: a network chooses its own step length")));
-        }
         Settings {
-            method: match self.method {
+            method: match method {
+                Method::Auto => MethodName::Auto,
+                Method::Hybrid => MethodName::Hybrid,
                 Method::Bundle => MethodName::Bundle,
                 Method::Descent => MethodName::Descent,
                 Method::Adam => MethodName::Adam,
@@ -259,9 +273,9 @@ impl Solve {
 
     /// Files that are solved together: a network's runs go in step and over threads.
     fn group_size(&self) -> usize {
-        match self.method {
+        match self.method() {
             Method::Network => 64,
-            Method::Bundle | Method::Descent | Method::Adam => 1,
+            Method::Auto | Method::Hybrid | Method::Bundle | Method::Descent | Method::Adam => 1,
         }
     }
 
@@ -327,7 +341,7 @@ impl Solve {
         let safe_bound = safe.as_ref().ok().and_then(Option::as_ref);
         let report = Report {
             subject: output::Subject::new(file, problem, &*problem.dual()),
-            method: self.method.name(),
+            method: self.method().name(),
             status: solution.status,
             value: solution.value,
             steps: solution.steps,
@@ -362,9 +376,9 @@ impl Solve {
                 format!("generalised assignment, {} bins, {} items", instance.bins(), instance.items())
             }
         };
-        let (direction, method) = (dual.sense(), self.method.name());
+        let (direction, method) = (dual.sense(), self.method().name());
         let mut how = format!("method {method}");
-        if let Method::Bundle = self.method {
+        if let Method::Bundle = self.method() {
             how += &format!(", strategy {}", self.strategy.unwrap_or_default().name());
             how += &match self.cuts.unwrap_or_default() {
                 Granularity::Aggregated => ", cuts of the whole function".to_string(),
@@ -393,6 +407,8 @@ impl Solve {
 impl Method {
     fn name(self) -> &'static str {
         match self {
+            Self::Auto => "auto",
+            Self::Hybrid => "hybrid",
             Self::Bundle => "bundle",
             Self::Descent => "descent",
             Self::Adam => "adam",

@@ -423,7 +423,7 @@ fn wrong_settings_are_code_2() {
     for (method, option, expected) in [
         ("network", "--cuts=component", "--cuts: expected --method bundle, found network"),
         ("adam", "--strategy=soft", "--strategy: expected --method bundle, found adam"),
-        ("descent", "--model=m.safetensors", "--model: expected --method network, found descent"),
+        ("descent", "--model=m.safetensors", "--model: expected --method auto, hybrid or network, found descent"),
     ] {
         let (code, message) = failure(&[&"solve", &file, &"--method", &method, &option]);
         assert!(code == 2 && message.contains(expected), "{message}");

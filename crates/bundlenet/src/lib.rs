@@ -44,6 +44,7 @@ mod cholesky;
 mod driver;
 mod error;
 pub mod experiment;
+mod function;
 mod grouping;
 pub mod learn;
 mod log;

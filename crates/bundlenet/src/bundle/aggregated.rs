@@ -5,8 +5,8 @@
 //! Gram matrix of the subgradients up to date: one new row for each cut.
 
 use super::{Centre, Cuts, Pruning, Seen};
-use crate::driver::Function;
 use crate::error::EvaluationError;
+use crate::function::Function;
 use crate::master::Proposal;
 use crate::oracle::Domain;
 use crate::simd::{Block, blocks_for};

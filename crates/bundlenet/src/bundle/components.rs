@@ -7,8 +7,8 @@ use std::hash::Hasher;
 use std::ops::Range;
 
 use super::{Centre, Cuts, Pruning, Seen};
-use crate::driver::Function;
 use crate::error::EvaluationError;
+use crate::function::Function;
 use crate::master::Proposal;
 use crate::oracle::Minorants;
 use crate::vectors::Padded;
@@ -258,6 +258,17 @@ impl ComponentBundle {
         }
         self.kinks = kinks;
         reach
+    }
+
+    /// Adds the cuts of an evaluation elsewhere.
+    pub(crate) fn insert_all(&mut self, point: &[f64], minorants: &Minorants) {
+        let way: Vec<f64> = self.centre.point.iter().zip(point).map(|(to, from)| to - from).collect();
+        for index in 0..self.components.len() {
+            let (coordinates, entries) = minorants.subgradient(index);
+            let at_centre = minorants.values()[index] + sparse_product(coordinates, entries, &way);
+            let error = self.components[index].value - at_centre;
+            self.insert(index, coordinates, entries, error);
+        }
     }
 
     /// Coefficients of the linear part.

@@ -11,8 +11,8 @@ pub(crate) use aggregated::{Bundle, Repeats};
 pub(crate) use components::SparseCut;
 pub(crate) use components::{Component, ComponentBundle};
 
-use crate::driver::Function;
 use crate::error::EvaluationError;
+use crate::function::Function;
 use crate::master::Proposal;
 use crate::oracle::Minorants;
 

@@ -115,6 +115,17 @@ impl Proximity {
         Self { by_component: true, ..Self::new(Strategy::Auto, eta) }
     }
 
+    /// `auto` with a length that has been found already.
+    pub(crate) fn going_on(eta: f64) -> Self {
+        let eta = eta.clamp(LEAST, MOST);
+        Self { steps: auto::FINDING_STEPS, floor: auto::FLOOR_SHARE * eta, ..Self::new(Strategy::Auto, eta) }
+    }
+
+    /// `auto` for cuts of each component, with a length that has been found already.
+    pub(crate) fn going_on_with_components(eta: f64) -> Self {
+        Self { by_component: true, steps: 1, ..Self::new(Strategy::Auto, eta.clamp(LEAST, components::MOST)) }
+    }
+
     pub(crate) fn eta(&self) -> f64 {
         self.eta
     }

@@ -4,8 +4,8 @@ use std::time::Instant;
 
 use super::{Bound, Method, Progress, StepReport};
 use crate::bundle::{Cuts, Pruning};
-use crate::driver::Function;
 use crate::error::EvaluationError;
+use crate::function::Function;
 use crate::master::{ETA_STAR, Outcome, Proposal, Proposer};
 use crate::oracle::Minorants;
 use crate::vectors::add_scaled;
@@ -38,7 +38,7 @@ pub(crate) struct BundleMethod<P: Proposer> {
     is_provable: bool,
     /// Null steps in a row that brought no new cut.
     repeats: usize,
-    master_seconds: f64,
+    proposal_seconds: f64,
 }
 
 impl<P: Proposer> BundleMethod<P> {
@@ -58,7 +58,7 @@ impl<P: Proposer> BundleMethod<P> {
             aggregates: Minorants::new(),
             is_provable: function.minimizer_box().is_some(),
             repeats: 0,
-            master_seconds: 0.0,
+            proposal_seconds: 0.0,
         }
     }
 
@@ -102,7 +102,7 @@ impl<P: Proposer> BundleMethod<P> {
         let result = propose(&mut self.proposer, &mut self.cuts, &mut self.proposal);
         self.is_fresh = true;
         self.raise_lower_bound();
-        self.master_seconds += begin.elapsed().as_secs_f64();
+        self.proposal_seconds += begin.elapsed().as_secs_f64();
         result
     }
 
@@ -119,13 +119,23 @@ impl<P: Proposer> BundleMethod<P> {
         &self.proposer
     }
 
+    /// The least value seen.
+    pub(crate) fn best(&self) -> f64 {
+        self.best
+    }
+
     pub(crate) fn cuts(&self) -> &P::Cuts {
         &self.cuts
     }
 
+    /// Changes the proposer before the first step.
+    pub(crate) fn with_proposer(self, change: impl FnOnce(P) -> P) -> Self {
+        Self { proposer: change(self.proposer), ..self }
+    }
+
     /// Counts time that a computation for many runs took for this one.
-    pub(crate) fn add_master_seconds(&mut self, seconds: f64) {
-        self.master_seconds += seconds;
+    pub(crate) fn add_proposal_seconds(&mut self, seconds: f64) {
+        self.proposal_seconds += seconds;
     }
 
     /// The aggregate subgradient inequality `f(y) >= f(c) - sigma + w'(y - c)`, which holds for any weights on the cuts, at
@@ -237,11 +247,11 @@ impl<P: Proposer> Method for BundleMethod<P> {
     }
 
     fn master_seconds(&self) -> f64 {
-        self.master_seconds
+        if P::IS_NETWORK { 0.0 } else { self.proposal_seconds }
     }
 
-    fn is_network(&self) -> bool {
-        P::IS_NETWORK
+    fn network_seconds(&self) -> f64 {
+        if P::IS_NETWORK { self.proposal_seconds } else { 0.0 }
     }
 
     fn bound(&mut self, best: f64, function: &mut Function<'_>) -> Option<Bound> {

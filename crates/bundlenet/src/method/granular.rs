@@ -6,8 +6,8 @@
 
 use super::{Bound, BundleMethod, Method, Progress};
 use crate::bundle::{Bundle, Cuts, Pruning};
-use crate::driver::Function;
 use crate::error::EvaluationError;
+use crate::function::Function;
 use crate::master::{ComponentProposer, FIRST_CUTS, Proximity, QuadraticProposer, Strategy};
 
 /// How much longer than a step without components a step with them may take. Without components 7 to 50 times as many steps
