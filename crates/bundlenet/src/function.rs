@@ -20,8 +20,9 @@ pub(crate) struct Function<'a> {
     /// The last value, minimised but not scaled.
     latest: f64,
     oracle_seconds: f64,
-    /// Of which for the last evaluation.
+    /// Of which for the last evaluation, and for the quickest.
     latest_seconds: f64,
+    quickest_seconds: f64,
     /// Coefficients of the linear part, minimised but not scaled, where there are components.
     linear: Vec<f64>,
     grouping: Option<Grouping>,
@@ -87,6 +88,7 @@ impl<'a> Function<'a> {
             latest: 0.0,
             oracle_seconds: 0.0,
             latest_seconds: 0.0,
+            quickest_seconds: f64::INFINITY,
             linear,
             grouping,
             recent: None,
@@ -133,6 +135,12 @@ impl<'a> Function<'a> {
         self.recent = Some(Recent(vec![start]));
     }
 
+    /// The most entries of subgradients that a remembered evaluation has; none if none is remembered.
+    pub(crate) fn remembered_entries(&self) -> Option<usize> {
+        let Recent(evaluations) = self.recent.as_ref()?;
+        evaluations.iter().map(|evaluation| evaluation.minorants.entries().len()).max()
+    }
+
     /// What was remembered, the oldest first; nothing will be any more.
     pub(crate) fn take_remembered(&mut self) -> Vec<Evaluation> {
         self.recent.take().map_or_else(Vec::new, |recent| recent.0)
@@ -175,6 +183,7 @@ impl<'a> Function<'a> {
     fn count(&mut self, begin: Instant) {
         self.latest_seconds = begin.elapsed().as_secs_f64();
         self.oracle_seconds += self.latest_seconds;
+        self.quickest_seconds = self.quickest_seconds.min(self.latest_seconds);
     }
 
     /// The last value, scaled; the entries of subgradients have been already.
@@ -206,6 +215,11 @@ impl<'a> Function<'a> {
     /// Seconds of the last evaluation.
     pub(crate) fn latest_seconds(&self) -> f64 {
         self.latest_seconds
+    }
+
+    /// Seconds of the quickest evaluation: what they take where nothing else interferes.
+    pub(crate) fn quickest_seconds(&self) -> f64 {
+        self.quickest_seconds
     }
 
     pub(crate) fn project(&self, point: &mut [f64]) {

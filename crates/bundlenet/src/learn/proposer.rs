@@ -68,9 +68,9 @@ impl<S: Real> NetworkProposer<S> {
         }
     }
 
-    /// Keeps the unit of the step length right on functions unlike those the network was trained on.
+    /// For functions unlike those the network was trained on.
     pub(crate) fn calibrated(self, start: Start<'_>) -> Self {
-        Self { calibration: Some(Calibration::new(start)), ..self }
+        Self { calibration: Some(Calibration::new(start, self.unit)), ..self }
     }
 
     /// The features as they are before standardisation.
@@ -224,46 +224,32 @@ impl<S: Real> NetworkProposer<S> {
     }
 }
 
-/// What steps say about the unit of the step length.
-struct Calibration {
-    /// The most that the first step may be.
-    first_length: Option<f64>,
-    /// Steps in a row that went much too far.
-    far_steps: usize,
-}
+/// The first step may be so much longer than that of the classical method.
+const FIRST: f64 = 1.5;
+/// A decrease by more than this share of what was promised means that the function has shown nothing but a slope, and what
+/// follows from that for the unit of the step length.
+const LINEAR: f64 = 0.7;
+const LONGER: f64 = 3.0;
+const LONGEST: f64 = 1e4;
 
-/// Constants of the calibration; `docs/experiments.md` has the figures.
-mod calibration {
-    /// The first step of the classical method is about half of what is best.
-    pub(super) const FIRST: f64 = 1.5;
-    /// Share of the promised decrease beyond which the function has shown nothing but a slope, and what follows from that.
-    pub(super) const LINEAR: f64 = 0.8;
-    pub(super) const LONGER: f64 = 3.0;
-    /// How far off, beside what was promised, new cuts are that come from much too far away, how many of them in a row mean
-    /// something, and what.
-    pub(super) const FAR: f64 = 3.0;
-    pub(super) const FAR_STEPS: usize = 2;
-    pub(super) const SHORTER: f64 = 0.4;
+/// Keeps step lengths right on functions unlike those a network was trained on.
+struct Calibration {
+    /// The most that the first step may be, until it is made.
+    first_length: Option<f64>,
+    /// The most that the unit may become: an unbounded function goes on for ever.
+    longest: f64,
 }
 
 impl Calibration {
-    fn new(start: Start<'_>) -> Self {
+    fn new(start: Start<'_>, unit: f64) -> Self {
         // A value other than 0 tells of a length that holds for any function.
-        let length = || calibration::FIRST * Proximity::automatic(start.point, start.value).eta();
-        Self { first_length: (start.value != 0.0).then(length), far_steps: 0 }
+        let length = || FIRST * Proximity::automatic(start.point, start.value).eta();
+        Self { first_length: (start.value != 0.0).then(length), longest: LONGEST * unit }
     }
 
     /// What the unit is to be multiplied by after a step.
-    fn factor(&mut self, outcome: &Outcome<'_>) -> f64 {
-        let is_far = outcome.decrease < 0.0 && outcome.error > calibration::FAR * outcome.promised;
-        self.far_steps = if is_far { self.far_steps + 1 } else { 0 };
-        if outcome.decrease > calibration::LINEAR * outcome.promised {
-            calibration::LONGER
-        } else if self.far_steps >= calibration::FAR_STEPS {
-            calibration::SHORTER
-        } else {
-            1.0
-        }
+    fn factor(outcome: &Outcome<'_>) -> f64 {
+        if outcome.decrease > LINEAR * outcome.promised { LONGER } else { 1.0 }
     }
 }
 
@@ -292,8 +278,8 @@ impl<S: Real> Proposer for NetworkProposer<S> {
     }
 
     fn learn(&mut self, bundle: &Bundle, outcome: &Outcome<'_>) {
-        if let Some(calibration) = &mut self.calibration {
-            self.unit *= calibration.factor(outcome);
+        if let Some(calibration) = &self.calibration {
+            self.unit = (self.unit * Calibration::factor(outcome)).min(calibration.longest);
         }
         self.tracker.learn(bundle, outcome);
     }

@@ -11,12 +11,18 @@ use crate::function::Function;
 use crate::learn::NetworkProposer;
 use crate::master::{ComponentProposer, Proximity, QuadraticProposer};
 
+// Constants chosen on validation data and public instances; `docs/experiments.md` has the figures.
+
 /// Steps in which a network has to get somewhere, and the share of all it has got so far that this has to be.
-const WINDOW: usize = 4;
-const LITTLE: f64 = 0.01;
+const WINDOW: usize = 8;
+const LITTLE: f64 = 0.002;
+/// Steps in which it has to get anywhere at all.
+const PATIENCE: usize = 4;
 /// The most steps of a network, and for each variable: with as many cuts as variables an exact model is as good as complete.
 const MOST_STEPS: usize = 100;
-const STEPS_PER_VARIABLE: f64 = 0.125;
+const STEPS_PER_VARIABLE: f64 = 0.25;
+/// What the first masters with cuts of each component take for each entry of an evaluation's subgradients.
+const MASTER_SECONDS_PER_ENTRY: f64 = 1e-6;
 /// The good step length of an exact master with cuts of the whole function, and of each component, as a multiple of that of a
 /// network.
 const ETA_FACTOR: f64 = 1.0;
@@ -55,12 +61,18 @@ impl Hybrid {
         ((STEPS_PER_VARIABLE * start.point.len() as f64) as usize).min(MOST_STEPS)
     }
 
-    /// Whether the network still gets somewhere.
-    fn pays(&self) -> bool {
+    /// Whether the network still gets somewhere, and is the cheapest way there.
+    fn pays(&self, function: &Function<'_>) -> bool {
         let steps = self.bests.len() - 1;
         let (first, last) = (self.bests[0], self.bests[steps]);
         let is_moving = steps < WINDOW || self.bests[steps - WINDOW] - last > LITTLE * (first - last);
-        steps < self.most_steps && is_moving
+        let has_moved = steps < PATIENCE || last < first;
+        // Components need far fewer evaluations; where those take longer than a master would, that is what counts.
+        let is_cheap = steps < PATIENCE
+            || function
+                .remembered_entries()
+                .is_none_or(|entries| function.quickest_seconds() < MASTER_SECONDS_PER_ENTRY * entries as f64);
+        steps < self.most_steps && is_moving && has_moved && is_cheap
     }
 
     fn method(&self) -> &dyn Method {
@@ -97,7 +109,7 @@ impl Hybrid {
 
 impl Method for Hybrid {
     fn step(&mut self, function: &mut Function<'_>) -> Result<Progress, EvaluationError> {
-        if self.exact.is_none() && self.pays() {
+        if self.exact.is_none() && self.pays(function) {
             let progress = self.network.step(function)?;
             self.bests.push(self.network.best());
             if !matches!(progress, Progress::Stalled) {
