@@ -4,9 +4,25 @@ from typing import Any, Literal, Protocol, SupportsFloat, TypeAlias, final
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from typing_extensions import Self
+from typing_extensions import Self, disjoint_base
 
 from ._result import Result
+
+__all__ = [
+    "Dual",
+    "GeneralizedAssignment",
+    "Model",
+    "NetworkDesign",
+    "Problem",
+    "Progress",
+    "TrainingProgress",
+    "__version__",
+    "maximize",
+    "minimize",
+    "run_program",
+    "solve_batch",
+    "train",
+]
 
 __version__: str
 
@@ -106,6 +122,7 @@ class TrainingProgress:
     @property
     def gaps(self) -> list[float] | None: ...
 
+@disjoint_base
 class Problem:
     @classmethod
     def read(cls, path: _Path, *, sense: _Sense | None = None, problem: int | None = None) -> Self: ...

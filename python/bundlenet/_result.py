@@ -77,8 +77,10 @@ class Result(dict[str, Any]):
         lines = []
         with np.printoptions(threshold=10, edgeitems=3):
             for name, value in self.items():
-                rows = f"{len(value.step)} rows of {', '.join(value._fields)}" if isinstance(value, Trace) else None
-                lines.append(f"{name:>{width}}: {rows or repr(value)}")
+                is_trace = isinstance(value, Trace)
+                text = f"{len(value.step)} rows of {', '.join(value._fields)}" if is_trace else repr(value)
+                indented = text.replace("\n", "\n" + " " * (width + 2))
+                lines.append(f"{name:>{width}}: {indented}")
         return "\n".join(lines)
 
 

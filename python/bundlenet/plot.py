@@ -9,8 +9,8 @@ import numpy as np
 
 try:
     import matplotlib.pyplot as pyplot
-except ImportError as error:
-    raise ImportError("bundlenet.plot needs matplotlib: pip install 'bundlenet[plot]'") from error
+except ImportError:
+    raise ImportError("bundlenet.plot needs matplotlib: pip install 'bundlenet[plot]'") from None
 
 from ._result import Result
 

@@ -22,58 +22,43 @@ pub(crate) fn imported<'py>(
     Ok(object.bind(py).clone())
 }
 
-/// The numbers of an array of one dimension, or of anything that numpy makes one of; `name` is what errors call it.
+/// Shows the numbers of an array of one dimension to `read`, or of anything that numpy makes one of; `name` is what errors
+/// call it.
+fn with_numbers<T>(object: &Bound<'_, PyAny>, name: &str, read: impl FnOnce(&[f64]) -> PyResult<T>) -> PyResult<T> {
+    if let Ok(array) = object.cast::<PyArray1<f64>>() {
+        let view = array.try_readonly()?;
+        if let Ok(numbers) = view.as_slice() {
+            return read(numbers);
+        }
+    }
+    // Of another type, with gaps, or not aligned: a new array has none of this.
+    let array = real_array(object, name, 1)?.call_method1("astype", ("float64", "C"))?;
+    read(array.cast::<PyArray1<f64>>()?.try_readonly()?.as_slice()?)
+}
+
+/// The numbers of an array of one dimension.
 pub(crate) fn vector(object: &Bound<'_, PyAny>, name: &str) -> PyResult<Vec<f64>> {
-    let mut numbers = vec![];
-    read_array(object, name, 1, |array| {
-        numbers = array.to_vec()?;
-        Ok(())
-    })?;
-    Ok(numbers)
+    with_numbers(object, name, |numbers| Ok(numbers.to_vec()))
 }
 
 /// As [`vector`], into a buffer, whose length the array must have.
 pub(crate) fn read_vector(object: &Bound<'_, PyAny>, into: &mut [f64], name: &str) -> PyResult<()> {
-    read_array(object, name, 1, |array| {
-        if array.len() != into.len() {
-            let (expected, found) = (into.len(), array.len());
-            return Err(PyValueError::new_err(format!(
-                "{name}: expected an array of shape ({expected},), found ({found},)"
-            )));
+    with_numbers(object, name, |numbers| {
+        let (expected, found) = (into.len(), numbers.len());
+        if found != expected {
+            let message = format!("{name}: expected an array of shape ({expected},), found ({found},)");
+            return Err(PyValueError::new_err(message));
         }
-        let view = array.try_readonly()?;
-        match view.as_slice() {
-            Ok(slice) => into.copy_from_slice(slice),
-            Err(_) => into.iter_mut().zip(view.as_array()).for_each(|(entry, number)| *entry = *number),
-        }
+        into.copy_from_slice(numbers);
         Ok(())
     })
 }
 
 /// The numbers of an array of two dimensions, row by row, and its shape.
 pub(crate) fn matrix(object: &Bound<'_, PyAny>, name: &str) -> PyResult<(Vec<f64>, [usize; 2])> {
-    let (mut numbers, mut shape) = (vec![], [0; 2]);
     let array = real_array(object, name, 2)?;
-    shape.copy_from_slice(array.shape());
-    read_array(array.call_method0("ravel")?.as_any(), name, 1, |array| {
-        numbers = array.to_vec()?;
-        Ok(())
-    })?;
-    Ok((numbers, shape))
-}
-
-/// Shows an array of double precision to `read`: the object itself if it is one, else what numpy makes of it.
-fn read_array(
-    object: &Bound<'_, PyAny>,
-    name: &str,
-    dimensions: usize,
-    read: impl FnOnce(&Bound<'_, PyArray1<f64>>) -> PyResult<()>,
-) -> PyResult<()> {
-    if let Ok(array) = object.cast::<PyArray1<f64>>() {
-        return read(array);
-    }
-    let array = real_array(object, name, dimensions)?.call_method1("astype", ("float64",))?;
-    read(array.cast::<PyArray1<f64>>()?)
+    let shape = [array.shape()[0], array.shape()[1]];
+    Ok((vector(&array.call_method0("ravel")?, name)?, shape))
 }
 
 /// An array of real numbers with so many dimensions.

@@ -1,5 +1,6 @@
 //! A run under the eyes of Python: signals, callbacks, settings and results.
 
+use std::cell::Cell;
 use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{RecvTimeoutError, channel};
@@ -11,7 +12,7 @@ use bundlenet::{
 };
 use numpy::IntoPyArray;
 use pyo3::call::PyCallArgs;
-use pyo3::exceptions::{PyRuntimeError, PyStopIteration, PyValueError};
+use pyo3::exceptions::{PyRecursionError, PyRuntimeError, PyStopIteration, PyValueError};
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::{IntoPyDict, PyDict};
@@ -25,6 +26,34 @@ const BETWEEN_LOOKS: Duration = Duration::from_millis(10);
 
 /// Most steps where nothing is said, as in the program: an unbounded function is not followed for ever.
 const MOST_STEPS: usize = 10_000;
+
+/// Most runs inside each other: Python does not see the stack that each of them takes.
+const DEEPEST: usize = 50;
+
+thread_local! {
+    static DEPTH: Cell<usize> = const { Cell::new(0) };
+}
+
+/// A run that an oracle or a callback may have begun.
+struct Nested;
+
+impl Nested {
+    fn begin() -> PyResult<Self> {
+        let depth = DEPTH.get();
+        if depth == DEEPEST {
+            let message = format!("expected at most {DEEPEST} runs inside each other, found one more");
+            return Err(PyRecursionError::new_err(message));
+        }
+        DEPTH.set(depth + 1);
+        Ok(Self)
+    }
+}
+
+impl Drop for Nested {
+    fn drop(&mut self) {
+        DEPTH.set(DEPTH.get() - 1);
+    }
+}
 
 /// What ends a run from Python's side: a signal, or an exception of a callback.
 #[derive(Default)]
@@ -224,6 +253,7 @@ pub(crate) fn run(
     callback: Option<&Py<PyAny>>,
     threads: Option<usize>,
 ) -> PyResult<Outcome> {
+    let _nested = Nested::begin()?;
     let interruption = Interruption::default();
     let work = || {
         let mut watcher = Watcher { callback, interruption: &interruption, latest_look: Instant::now() };

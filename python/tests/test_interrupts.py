@@ -56,8 +56,12 @@ def test_an_oracle_without_python_code_is_interrupted() -> None:
 
 @pytest.mark.usefixtures("soon")
 def test_an_oracle_is_interrupted_in_its_first_call() -> None:
+    def stuck(x: Vector) -> tuple[float, Vector]:
+        time.sleep(60)
+        return norm(x)
+
     with pytest.raises(KeyboardInterrupt):
-        bundlenet.minimize(lambda x: (time.sleep(60), x), np.ones(3))  # type: ignore[arg-type, return-value]
+        bundlenet.minimize(stuck, np.ones(3))
 
 
 @pytest.mark.usefixtures("soon")

@@ -16,7 +16,7 @@ def test_families_are_the_same_for_ever() -> None:
     first, again = (NetworkDesign.generate("mc-sml-40", 7) for _ in range(2))
     np.testing.assert_array_equal(first.routing_costs, again.routing_costs)
     other = NetworkDesign.generate("mc-sml-40", 7, index=1)
-    assert not np.array_equal(first.demands, other.demands)
+    assert other.solve(steps=1).fun != first.solve(steps=1).fun
     assert repr(first) == "NetworkDesign(nodes=20, arcs=226, commodities=40)"
     assert repr(GeneralizedAssignment.generate("ga-10-100", 7)).startswith("GeneralizedAssignment(bins=10, items=100")
 
@@ -79,7 +79,7 @@ def test_designs_are_built_from_arrays() -> None:
         NetworkDesign(original.nodes, **{**data, "tails": [0, 1]})
     with pytest.raises(ValueError, match=r"routing_costs: expected shape \(226, 40\)"):
         NetworkDesign(original.nodes, **{**data, "routing_costs": data["routing_costs"].T})
-    with pytest.raises(ValueError, match="tails: expected entry 0 to be a whole number, found 0.5"):
+    with pytest.raises(ValueError, match="tails: expected entry 0 to be a whole number, found .*.5"):
         NetworkDesign(original.nodes, **{**data, "tails": data["tails"] + 0.5})
 
 
