@@ -87,30 +87,23 @@ impl Interruption {
     }
 }
 
-/// Does some work on other threads, as many as asked for, while this one looks for signals.
+/// Does some work on other threads, as many as asked for or all cores, while this one looks for signals.
 pub(crate) fn watched<T: Send>(
     py: Python<'_>,
     threads: Option<usize>,
     interruption: &Interruption,
     work: impl FnOnce() -> T + Send,
 ) -> PyResult<T> {
-    let pool = match check_threads(threads)? {
-        None => None,
-        Some(threads) => {
-            let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build();
-            Some(pool.map_err(|error| PyRuntimeError::new_err(error.to_string()))?)
-        }
-    };
+    // A pool of its own: the global one does not survive a fork. Without a number it has all cores.
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(check_threads(threads)?.unwrap_or(0)).build();
+    let pool = pool.map_err(|error| PyRuntimeError::new_err(error.to_string()))?;
     Ok(py.detach(|| {
         let (sender, receiver) = channel::<()>();
         std::thread::scope(|scope| {
             let worker = scope.spawn(move || {
                 // The end of the channel says that the work is done, or has panicked.
                 let _sender = sender;
-                match &pool {
-                    Some(pool) => pool.install(work),
-                    None => work(),
-                }
+                pool.install(work)
             });
             while receiver.recv_timeout(BETWEEN_LOOKS) == Err(RecvTimeoutError::Timeout) {
                 interruption.look();
@@ -221,8 +214,19 @@ impl Keywords<'_, '_> {
             Some(settings) => deserialized(settings, "settings")?,
             None => Settings::default(),
         };
+        let default = Settings::default();
+        if settings.method != default.method || settings.tolerances != default.tolerances {
+            let message = "settings: expected what has no keyword, found \"method\" or \"tolerances\"";
+            return Err(PyValueError::new_err(message));
+        }
         settings.method = method(self.method)?;
         settings.model = self.model.map(|model| model.borrow().shared());
+        if settings.model.is_some()
+            && matches!(settings.method, MethodName::Bundle | MethodName::Descent | MethodName::Adam)
+        {
+            let found = self.method;
+            return Err(PyValueError::new_err(format!("model: expected method \"network\", found {found:?}")));
+        }
         settings.limits.steps = self.steps.or(settings.limits.steps).or(Some(MOST_STEPS));
         settings.limits.seconds = self.time_limit.or(settings.limits.seconds);
         settings.tolerances.gap = self.tolerance;

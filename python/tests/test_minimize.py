@@ -105,6 +105,8 @@ def test_limits_are_statuses() -> None:
     [
         ({"time_limit": -1.0}, "limits.seconds"),
         ({"tolerance": float("nan")}, "tolerances.gap"),
+        ({"settings": {"method": "adam"}}, "settings: expected what has no keyword"),
+        ({"model": bundlenet.Model.general(), "method": "adam"}, 'model: expected method "network", found "adam"'),
         ({"threads": 0}, "threads: expected at least 1"),
         ({"settings": {"proximity": {"strategy": "none"}}}, "unknown variant `none`"),
         ({"settings": {"proximal": {}}}, "settings: unknown field `proximal`"),

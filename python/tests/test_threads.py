@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -71,3 +74,15 @@ def test_batches_do_not_depend_on_threads() -> None:
     for first, second, problem in zip(one, two, problems, strict=True):
         assert first.fun == second.fun == problem.solve(settings=settings).fun
     assert bundlenet.solve_batch([]) == []
+
+
+def test_a_child_that_was_forked_solves_batches(tmp_path: Path) -> None:
+    code = (
+        "import os, bundlenet\n"
+        "problems = [bundlenet.GeneralizedAssignment.generate('ga-10-100', 5, index=index) for index in range(4)]\n"
+        "bundlenet.solve_batch(problems)\n"
+        "child = os.fork()\n"
+        "bundlenet.solve_batch(problems)\n"
+        "assert child == 0 or os.waitpid(child, 0)[1] == 0\n"
+    )
+    subprocess.run([sys.executable, "-W", "ignore", "-c", code], check=True, timeout=60, cwd=tmp_path)
