@@ -25,6 +25,14 @@ def test_examples_run(path: Path, tmp_path: Path) -> None:
     assert done.stdout
 
 
+def test_the_readme_runs(tmp_path: Path) -> None:
+    text = (EXAMPLES.parents[1] / "README.md").read_text()
+    blocks = [block.split("```")[0] for block in text.split("```python\n")[1:]]
+    assert blocks
+    for block in blocks:
+        subprocess.run([sys.executable, "-c", block], check=True, timeout=60, cwd=tmp_path)
+
+
 # What Jupyter itself warns of is not ours to mend.
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("path", sorted(EXAMPLES.glob("*.ipynb")), ids=lambda path: path.stem)
