@@ -15,13 +15,12 @@ import sys
 import tempfile
 import time
 from pathlib import Path
-from typing import Any
 
 import bundlenet
 
 ROUNDS = 15
 RUNS = 10
-CASES: list[tuple[Any, str, int, str]] = [
+CASES: list[tuple[str, str, int, str]] = [
     ("mc-sml-40", "bundle", 300, "aggregated"),
     ("mc-sml-40", "bundle", 100, "component"),
     ("mc-big-40", "bundle", 100, "component"),

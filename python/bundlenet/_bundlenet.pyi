@@ -36,7 +36,6 @@ _Path: TypeAlias = str | os.PathLike[str]
 _Pair: TypeAlias = tuple[float | None, float | None]
 _Fun: TypeAlias = Callable[[NDArray[np.float64]], tuple[SupportsFloat, ArrayLike]]
 _Sense: TypeAlias = Literal["min", "max"]
-_Family: TypeAlias = Literal["mc-sml-40", "mc-sml-var", "mc-big-40", "mc-big-var", "ga-10-100", "ga-20-400"]
 
 def minimize(
     fun: _Fun,
@@ -129,7 +128,7 @@ class Problem:
     @classmethod
     def generate(
         cls,
-        family: _Family,
+        family: str,
         seed: int,
         *,
         index: int = 0,

@@ -42,7 +42,7 @@ def compare(name: str, function: Callable[[Vector], tuple[float, Vector]], start
 
 for name, function, start in [
     ("MXHILB", hilbert, np.ones(DIMENSION)),
-    ("Goffin", goffin, np.linspace(-10, 10, DIMENSION)),
+    ("Goffin", goffin, np.linspace(-10, 10, DIMENSION, dtype=np.float64)),
 ]:
     found = compare(name, function, start)
     assert found["bundlenet"] < 1e-4

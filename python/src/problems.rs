@@ -5,8 +5,8 @@ use std::sync::{Mutex, PoisonError};
 
 use bundlenet::problems::network_design::{Arc, Commodity};
 use bundlenet::{
-    Assignment, Error, EvaluationError, Family, Format, Generator, Granularity, InvalidInstance, Limits, Minimized,
-    Oracle, ReadOptions, Sense, Settings, Tolerances,
+    Assignment, Error, EvaluationError, Family, Format, Generator, Granularity, InvalidInstance, Limits, MethodName,
+    Minimized, Oracle, ReadOptions, Sense, Settings, Tolerances,
 };
 use numpy::{IntoPyArray, PyArray1, PyArray2, PyArrayMethods};
 use pyo3::exceptions::PyValueError;
@@ -124,6 +124,7 @@ impl Problem {
             limits: Limits { seconds: Some(time_limit), ..Limits::default() },
             tolerances: Tolerances { gap: REFERENCE_TOLERANCE },
             // Combinations of each component's cuts are what proves an optimum.
+            method: MethodName::Bundle,
             cuts: Granularity::Component,
             ..Settings::default()
         };

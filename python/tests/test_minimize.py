@@ -65,7 +65,8 @@ def test_traces_are_arrays_and_never_rise() -> None:
 
 
 def test_maximize_is_minimize_upside_down() -> None:
-    low, high = bundlenet.minimize(distances, np.zeros(4)), bundlenet.maximize(concave, np.zeros(4))
+    low = bundlenet.minimize(distances, np.zeros(4), method="bundle")
+    high = bundlenet.maximize(concave, np.zeros(4), method="bundle")
     assert high.fun == -low.fun and high.status == "optimal"
     np.testing.assert_array_equal(low.x, high.x)
     assert (np.diff(high.trace.best) >= 0).all()
@@ -119,10 +120,9 @@ def test_settings_that_cannot_be_used_are_named(keywords: dict[str, object], mes
 
 
 def test_settings_reach_the_library() -> None:
-    auto = bundlenet.minimize(distances, np.zeros(5), steps=10)
-    soft = bundlenet.minimize(
-        distances, np.zeros(5), steps=10, settings={"proximity": {"strategy": "soft", "eta0": 5.0}}
-    )
+    auto = bundlenet.minimize(distances, np.zeros(5), method="bundle", steps=10)
+    settings = {"proximity": {"strategy": "soft", "eta0": 5.0}}
+    soft = bundlenet.minimize(distances, np.zeros(5), method="bundle", steps=10, settings=settings)
     assert not np.array_equal(auto.trace.value, soft.trace.value)
 
 
@@ -210,8 +210,8 @@ def test_points_are_the_function_s_to_keep_and_to_change() -> None:
         x.fill(np.nan)
         return answer
 
-    result = bundlenet.minimize(greedy, np.zeros(5))
-    plain = bundlenet.minimize(distances, np.zeros(5))
+    result = bundlenet.minimize(greedy, np.zeros(5), method="bundle")
+    plain = bundlenet.minimize(distances, np.zeros(5), method="bundle")
     np.testing.assert_array_equal(result.x, plain.x)
     np.testing.assert_array_equal(result.trace.value, [distances(x)[0] for x in seen])
 

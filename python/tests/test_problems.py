@@ -58,7 +58,7 @@ def test_errors_are_those_of_the_library(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="bad.json: line 1: expected"):
         NetworkDesign.read(tmp_path / "bad.json")
     with pytest.raises(ValueError, match="family: expected one of mc-sml-40"):
-        NetworkDesign.generate("mc", 1)  # type: ignore[arg-type]
+        NetworkDesign.generate("mc", 1)
     with pytest.raises(ValueError, match="extension of .*what"):
         NetworkDesign.generate("mc-sml-40", 1).write(tmp_path / "file.what")
     with pytest.raises(OSError, match="cannot write"):
@@ -98,7 +98,7 @@ def test_assignments_are_built_from_arrays() -> None:
 
 
 @pytest.mark.parametrize("family", ["mc-sml-40", "ga-10-100"])
-def test_duals_obey_the_subgradient_inequality(family: Any) -> None:
+def test_duals_obey_the_subgradient_inequality(family: str) -> None:
     dual = Problem.generate(family, 1).dual()
     sign = 1 if dual.sense == "min" else -1
     random = np.random.default_rng(1)
