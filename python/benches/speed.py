@@ -39,7 +39,9 @@ def main() -> None:
             path = Path(folder) / f"{family}.json"
             bundlenet.Problem.generate(family, 1).write(path)
             theirs, ours, around = [], [], []
-            options = ["--method", method, "--steps", str(steps), "--cuts", cuts, "--tolerance", "0"]
+            options = ["--method", method, "--steps", str(steps), "--tolerance", "0"]
+            # Only the bundle method has a choice.
+            options += ["--cuts", cuts] if method == "bundle" else []
             for _ in range(ROUNDS):
                 command = [program, "solve", *[str(path)] * RUNS, "--json", "--quiet", *options]
                 reports = json.loads(subprocess.run(command, capture_output=True, check=True).stdout)

@@ -1,5 +1,6 @@
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from fractions import Fraction
 from typing import Any, Literal, Protocol, SupportsFloat, TypeAlias, final
 
 import numpy as np
@@ -157,6 +158,7 @@ class Problem:
         callback: Callable[[Progress], object] | None = None,
         threads: int | None = None,
     ) -> Result: ...
+    def safe_bound(self, x: ArrayLike) -> Fraction: ...
 
 @final
 class NetworkDesign(Problem):

@@ -15,7 +15,7 @@ use safetensors::tensor::{Dtype, TensorView};
 use crate::convert::{deserialized, real_array, serialized};
 use crate::failure::{exception, invalid};
 
-/// A network for `method="network"`: trained, or to be trained.
+/// A network for the methods `auto`, `hybrid` and `network`: trained, or to be trained.
 #[pyclass(module = "bundlenet")]
 pub(crate) struct Model {
     model: Arc<bundlenet::Model>,

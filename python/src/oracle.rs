@@ -16,7 +16,8 @@ use crate::run::{Keywords, check_threads, run};
 /// coordinate a pair `(lower, upper)`, of which one at most is finite; a single pair is for all, and
 /// `scipy.optimize.Bounds` will do, too. A start outside is moved to the nearest point inside.
 ///
-/// `method` is `"auto"`, `"bundle"`, `"network"` (with `model`, or the general one), `"descent"` or `"adam"`.
+/// `method` is `"auto"`, `"hybrid"`, `"bundle"`, `"network"`, `"descent"` or `"adam"`; `model` is the network of those
+/// that have one, the general one if not given.
 /// The run ends at the optimum, that is when the estimated gap over `max(1, |value|)` is at most `tolerance`,
 /// after `steps` steps (10,000 if not given), after `time_limit` seconds, when `callback(progress)` returns
 /// true or raises `StopIteration`, or with Ctrl-C; the result has the best point in each case.

@@ -11,9 +11,10 @@ use bundlenet::{
 use numpy::{IntoPyArray, PyArray1, PyArray2, PyArrayMethods};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
+use pyo3::sync::PyOnceLock;
 use pyo3::types::PyType;
 
-use crate::convert::{matrix, vector, whole};
+use crate::convert::{imported, matrix, vector, whole};
 use crate::failure::{at_start, exception, invalid};
 use crate::model::Model;
 use crate::run::{Interruption, Keywords, results, run, watched};
@@ -130,6 +131,16 @@ impl Problem {
         };
         let settings = settings.check().map_err(invalid)?;
         run(py, &mut *self.problem.dual(), None, &settings, callback.as_ref(), threads)?.into_result(py, None)
+    }
+
+    /// A bound on the problem that holds in exact arithmetic, as a `fractions.Fraction`: the dual at the multipliers `x`,
+    /// rounded to a grid. Needs integer data.
+    fn safe_bound<'py>(&self, py: Python<'py>, x: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+        static FRACTION: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
+        let point = vector(x, "x")?;
+        let bound = py.detach(|| self.problem.safe_bound(&point));
+        let fraction = bound.map_err(|error| PyValueError::new_err(error.to_string()))?.fraction();
+        imported(py, &FRACTION, "fractions", "Fraction")?.call1(fraction)
     }
 }
 

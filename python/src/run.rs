@@ -225,7 +225,7 @@ impl Keywords<'_, '_> {
             && matches!(settings.method, MethodName::Bundle | MethodName::Descent | MethodName::Adam)
         {
             let found = self.method;
-            return Err(PyValueError::new_err(format!("model: expected method \"network\", found {found:?}")));
+            return Err(PyValueError::new_err(format!("model: expected a method with a network, found {found:?}")));
         }
         settings.limits.steps = self.steps.or(settings.limits.steps).or(Some(MOST_STEPS));
         settings.limits.seconds = self.time_limit.or(settings.limits.seconds);
@@ -236,9 +236,6 @@ impl Keywords<'_, '_> {
 
 /// The method of a name; the library knows which there are.
 fn method(name: &str) -> PyResult<MethodName> {
-    if name == "auto" {
-        return Ok(MethodName::default());
-    }
     serde_json::from_value(name.into()).map_err(|error| PyValueError::new_err(format!("method: {error}")))
 }
 

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 import bundlenet
 
 Vector = NDArray[np.float64]
-METHODS = ["auto", "bundle", "network", "descent", "adam"]
+METHODS = ["auto", "hybrid", "bundle", "network", "descent", "adam"]
 
 
 def distances(x: Vector) -> tuple[float, Vector]:
@@ -107,7 +107,7 @@ def test_limits_are_statuses() -> None:
         ({"time_limit": -1.0}, "limits.seconds"),
         ({"tolerance": float("nan")}, "tolerances.gap"),
         ({"settings": {"method": "adam"}}, "settings: expected what has no keyword"),
-        ({"model": bundlenet.Model.general(), "method": "adam"}, 'model: expected method "network", found "adam"'),
+        ({"model": bundlenet.Model.general(), "method": "adam"}, 'model: expected a method with a network, found "adam"'),
         ({"threads": 0}, "threads: expected at least 1"),
         ({"settings": {"proximity": {"strategy": "none"}}}, "unknown variant `none`"),
         ({"settings": {"proximal": {}}}, "settings: unknown field `proximal`"),

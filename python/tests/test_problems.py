@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -128,6 +129,19 @@ def test_bounds_are_proved_and_references_exact() -> None:
     assert reference.certificate is not None and reference.certificate <= 1e-9
     assert result.fun == pytest.approx(reference.fun, rel=1e-6)
     assert problem.dual()(result.x)[0] == pytest.approx(result.fun, rel=1e-12)
+
+
+def test_safe_bounds_are_exact_fractions() -> None:
+    small = GeneralizedAssignment([[3.0, 2.0]], [[1, 1]], [1])
+    assert small.safe_bound([0.25, 0.5]) == Fraction(7, 2)
+    problem = GeneralizedAssignment.generate("ga-10-100", 7)
+    result = problem.solve()
+    bound = problem.safe_bound(result.x)
+    assert isinstance(bound, Fraction) and float(bound) == pytest.approx(result.fun, rel=1e-9)
+    with pytest.raises(ValueError, match="0.5"):
+        GeneralizedAssignment([[0.5]], [[1]], [1]).safe_bound([0.0])
+    with pytest.raises(ValueError, match="2"):
+        small.safe_bound([0.0])
 
 
 def test_a_dual_is_a_function_like_any_other() -> None:

@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 
 use bundlenet::experiment::{
-    Choice, Contender, Key, Mean, Measurement, Row, key, markdown, markdown_by_time, measure, rows,
+    Choice, Contender, Key, Mean, Measurement, Row, key, markdown, markdown_by_time, markdown_to_gap, measure, rows,
 };
 use bundlenet::learn::train::{Example, limited, read_examples};
 use bundlenet::problems::{Manifest, Split};
@@ -41,13 +41,13 @@ pub(crate) struct Options {
     /// Folder for runs.jsonl, tables.md, table.csv, report.html; runs that are there are not made again
     #[arg(long, value_name = "OUT_DIR")]
     pub(crate) out: PathBuf,
-    /// Methods: network (the general model); component (bundle method with cuts of each component); auto, constant, soft, hard,
-    /// balancing (with cuts of the whole function); descent, adam
+    /// Methods: auto, hybrid; network (the general model); bundle methods component (with cuts of each component), aggregated,
+    /// constant, soft, hard, balancing (with cuts of the whole function); descent, adam
     #[arg(
         long,
         value_name = "NAME,...",
         value_delimiter = ',',
-        default_value = "network,component,auto,constant,soft,hard,balancing,descent,adam"
+        default_value = "auto,network,hybrid,component,aggregated,constant,soft,hard,balancing,descent,adam"
     )]
     pub(crate) methods: Vec<String>,
     /// Models of networks; may be repeated
@@ -69,6 +69,9 @@ pub(crate) struct Options {
 
 /// Columns of the tables at equal times.
 const MILLISECONDS: [f64; 6] = [0.3, 1.0, 3.0, 10.0, 30.0, 100.0];
+
+/// Gaps in percent that are timed.
+const PERCENT: [f64; 3] = [1.0, 0.1, 0.01];
 
 /// A data set to measure on, and one to choose by.
 pub(crate) struct DataSet {
@@ -140,7 +143,9 @@ impl Options {
                 continue;
             }
             let (method, strategy) = match name.as_str() {
-                "component" | "auto" => (MethodName::Bundle, Strategy::Auto),
+                "auto" => (MethodName::Auto, Strategy::Auto),
+                "hybrid" => (MethodName::Hybrid, Strategy::Auto),
+                "component" | "aggregated" => (MethodName::Bundle, Strategy::Auto),
                 "constant" => (MethodName::Bundle, Strategy::Constant),
                 "soft" => (MethodName::Bundle, Strategy::Soft),
                 "hard" => (MethodName::Bundle, Strategy::Hard),
@@ -149,7 +154,7 @@ impl Options {
                 "adam" => (MethodName::Adam, Strategy::Auto),
                 other => {
                     return Err(Failure::Input(anyhow::anyhow!(
-                        "--methods: expected network, component, auto, constant, soft, hard, balancing, descent or adam, found {other:?}"
+                        "--methods: expected auto, hybrid, network, component, aggregated, constant, soft, hard, balancing, descent or adam, found {other:?}"
                     )));
                 }
             };
@@ -157,12 +162,13 @@ impl Options {
             grid.sort_by(f64::total_cmp);
             grid.dedup();
             // The paper compares methods with cuts of the whole function.
-            let cuts = if name == "component" { Granularity::Component } else { Granularity::Aggregated };
-            let etas = if method == MethodName::Bundle && strategy == Strategy::Auto {
-                vec![None]
-            } else {
-                grid.into_iter().map(Some).collect()
+            let cuts = match (name.as_str(), method) {
+                ("component", _) => Granularity::Component,
+                (_, MethodName::Bundle) => Granularity::Aggregated,
+                _ => Granularity::Auto,
             };
+            let needs_eta = matches!(method, MethodName::Descent | MethodName::Adam) || strategy != Strategy::Auto;
+            let etas = if needs_eta { grid.into_iter().map(Some).collect() } else { vec![None] };
             for eta0 in etas {
                 let proximity = ProximitySettings { strategy, eta0, ..ProximitySettings::default() };
                 let tolerances = Tolerances { gap: 1e-9 };
@@ -363,7 +369,7 @@ fn write_results(options: &Options, all: &[Measurement], names: &[&str]) -> Resu
     let command: Vec<String> = std::env::args().skip(1).collect();
     let command = format!("bundlenet {}", command.join(" "));
     let mut text = format!(
-        "Mean gap in percent ± standard error after so many steps, the paper's figure in brackets, and the difference to the first row in standard errors, paired by instance. Made by\n\n```sh\n{command}\n```\n"
+        "Mean gap in percent ± standard error after so many steps, the paper's figure in brackets, and the difference to the first row in standard errors, paired by instance. `auto` is the default of `solve`; `component` has cuts of each component; `aggregated`, `constant`, `soft`, `hard` and `balancing` have cuts of the whole function. Made by\n\n```sh\n{command}\n```\n"
     );
     let mut csv = String::from("data_set,method,steps,mean_gap_percent,standard_error,seconds,paper_gap_percent\n");
     for name in names {
@@ -371,6 +377,7 @@ fn write_results(options: &Options, all: &[Measurement], names: &[&str]) -> Resu
         let by_validation = rows(all, name, columns, Choice::Validation);
         text += &format!("\n## {name}\n\n{}", markdown(&by_validation, columns, &figures));
         text += &format!("\nAt equal times:\n\n{}", markdown_by_time(&by_validation, &MILLISECONDS));
+        text += &format!("\nMilliseconds to a gap:\n\n{}", markdown_to_gap(&by_validation, &PERCENT));
         let by_test: Vec<Row<'_>> =
             rows(all, name, columns, Choice::Test).into_iter().filter(|row| row.name.ends_with("by test")).collect();
         if !by_test.is_empty() {

@@ -23,7 +23,9 @@ impl Demo {
     pub(crate) fn run(self) -> Result<(), Failure> {
         let options = Options {
             out: self.out,
-            methods: ["network", "auto", "constant", "descent", "adam"].map(str::to_string).to_vec(),
+            methods: ["auto", "network", "component", "aggregated", "constant", "descent", "adam"]
+                .map(str::to_string)
+                .to_vec(),
             model: vec![],
             grid: vec![1.0, 10.0, 100.0, 1000.0],
             steps: vec![10, 25, 50, 100],
@@ -35,7 +37,7 @@ impl Demo {
             .map(|family| DataSet::read(family, &format!("generate:{family}:100:{}", self.seed), None, None))
             .collect();
         let contenders = options.contenders()?;
-        output::note("20 instances each of network design and generalised assignment, five methods, 100 oracle calls");
+        output::note("20 instances each of network design and generalised assignment, seven methods, 100 oracle calls");
         experiment(&options, sets?, &|_| contenders.clone())
     }
 }

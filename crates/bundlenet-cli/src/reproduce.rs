@@ -43,7 +43,7 @@ pub(crate) struct Reproduce {
 
 #[derive(Clone, Copy, PartialEq, ValueEnum)]
 enum Table {
-    /// Table 1: six data sets, seven methods, four step counts; `auto`, `component` and the general model beside them
+    /// Table 1: six data sets, seven methods, four step counts; `auto`, `hybrid`, `component`, `aggregated` and the general model beside them
     Main,
     /// Softmax and sparsemax, with sampling of nothing, the step, and the attention too; trains six networks
     Sampling,
@@ -64,7 +64,8 @@ impl Reproduce {
         let sets = sets?;
         match self.table {
             Table::Main => {
-                let options = self.options("component,auto,hard,balancing,soft,constant,descent,adam", &DECADES);
+                let options = self
+                    .options("auto,hybrid,component,aggregated,hard,balancing,soft,constant,descent,adam", &DECADES);
                 let methods = options.contenders()?;
                 let own = self.load_models(&families)?;
                 experiment(&options, sets, &|name| {

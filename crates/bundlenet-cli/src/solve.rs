@@ -6,7 +6,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use bundlenet::{
     Error, Granularity, Limits, Log, MethodName, Model, Observer, Oracle, Problem, ProximitySettings, ReadOptions,
-    Settings, Silent, Solution, Status, Strategy, Tolerances, TraceRow, ValidSettings, solve, solve_batch,
+    SafeBound, Settings, Silent, Solution, Status, Strategy, Tolerances, TraceRow, UnsafeBound, ValidSettings, solve,
+    solve_batch,
 };
 use clap::{Args, ValueEnum};
 use indicatif::{ProgressBar, ProgressStyle};
@@ -29,14 +30,15 @@ pub(crate) struct Solve {
     /// Which problem of a file that holds several, counted from 1
     #[arg(long, value_name = "N")]
     problem: Option<usize>,
-    #[arg(long, value_enum, default_value = "bundle")]
-    method: Method,
+    /// [default: auto, or bundle with --cuts, --strategy or --eta0]
+    #[arg(long, value_enum)]
+    method: Option<Method>,
     /// Checkpoint of the network [default: the general model, which is built in]
     #[arg(long, value_name = "FILE")]
     model: Option<PathBuf>,
-    /// How the bundle method chooses its step length
-    #[arg(long, value_enum, default_value = "auto")]
-    strategy: StrategyName,
+    /// How the bundle method chooses its step length [default: auto]
+    #[arg(long, value_enum)]
+    strategy: Option<StrategyName>,
     /// Initial step length, of the function scaled by the norm of its first subgradient
     /// [default: found by auto; 100 for the other strategies, 10 for descent, 1 for Adam]
     #[arg(long, value_name = "X")]
@@ -53,6 +55,9 @@ pub(crate) struct Solve {
     /// Stop when the value is at least as good as this
     #[arg(long, value_name = "V", allow_negative_numbers = true)]
     target: Option<f64>,
+    /// Report a bound that holds in exact arithmetic, too; needs integer data
+    #[arg(long)]
+    safe: bool,
     /// Print one JSON object for one file, an array for several
     #[arg(long)]
     json: bool,
@@ -66,9 +71,9 @@ pub(crate) struct Solve {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
     threads: Option<u16>,
     /// What the bundle method has cuts of: `component`, `aggregated` (the whole function, as in the paper), a number of groups
-    /// of components, or `auto`: components as long as they pay
-    #[arg(long, default_value = "auto", value_name = "auto|component|aggregated|N", value_parser = granularity)]
-    cuts: Granularity,
+    /// of components, or `auto`: components as long as they pay [default: auto]
+    #[arg(long, value_name = "auto|component|aggregated|N", value_parser = granularity)]
+    cuts: Option<Granularity>,
     /// No log
     #[arg(long)]
     quiet: bool,
@@ -76,6 +81,10 @@ pub(crate) struct Solve {
 
 #[derive(Clone, Copy, ValueEnum)]
 enum Method {
+    /// No choice needed: a network for the start, then cuts of each component as long as they pay
+    Auto,
+    /// A network for the start, then an exact master, with cuts of the whole function
+    Hybrid,
     /// Proximal bundle method
     Bundle,
     /// Subgradient descent, the step halved when it brings nothing
@@ -86,8 +95,9 @@ enum Method {
     Network,
 }
 
-#[derive(Clone, Copy, ValueEnum)]
+#[derive(Clone, Copy, Default, ValueEnum)]
 enum StrategyName {
+    #[default]
     Auto,
     Constant,
     Soft,
@@ -123,6 +133,11 @@ struct Report {
     network_seconds: f64,
     estimate: Option<f64>,
     certificate: Option<f64>,
+    safe_bound: Option<f64>,
+    safe_bound_exact: Option<String>,
+    /// Why there is no safe bound that was asked for.
+    #[serde(skip)]
+    unsafe_bound: Option<UnsafeBound>,
     failure: Option<String>,
     trace: Vec<TraceRow>,
 }
@@ -160,6 +175,12 @@ impl Solve {
                     }
                     Err(failure) => return Err(failure),
                 };
+                if let Some(error) = &report.unsafe_bound {
+                    // The run is as good as it would be without a safe bound.
+                    let failure = Failure::Run(anyhow::anyhow!("{}: {error}", report.subject.file));
+                    worst_code = worst_code.max(failure.code());
+                    bar.suspend(|| failure.report());
+                }
                 if self.files.len() > 1 && !self.json {
                     bar.suspend(|| output::line(&report.one_line()))?;
                 } else if !self.json {
@@ -193,16 +214,32 @@ impl Solve {
         }
     }
 
+    /// The method asked for; what is set for the bundle method asks for it, too.
+    fn method(&self) -> Method {
+        let is_bundle = self.cuts.is_some() || self.strategy.is_some() || self.eta0.is_some();
+        self.method.unwrap_or(if is_bundle { Method::Bundle } else { Method::Auto })
+    }
+
     fn settings(&self) -> Result<ValidSettings, Failure> {
-        if self.model.is_some() && !matches!(self.method, Method::Network) {
-            let method = self.method.name();
-            return Err(Failure::Input(anyhow::anyhow!("--model: expected --method network, found {method}")));
-        }
-        if self.eta0.is_some() && matches!(self.method, Method::Network) {
-            return Err(Failure::Input(anyhow::anyhow!("--eta0: a network chooses its own step length")));
+        let method = self.method();
+        let has_network = matches!(method, Method::Auto | Method::Hybrid | Method::Network);
+        let is_bundle = matches!(method, Method::Bundle);
+        let of_other_methods = [
+            ("--model", self.model.is_some(), has_network, "auto, hybrid or network"),
+            ("--cuts", self.cuts.is_some(), is_bundle, "bundle"),
+            ("--strategy", self.strategy.is_some(), is_bundle, "bundle"),
+            ("--eta0", self.eta0.is_some(), !has_network, "bundle, descent or adam"),
+        ];
+        for (option, is_given, is_used, expected) in of_other_methods {
+            if is_given && !is_used {
+                let found = method.name();
+                return Err(Failure::Input(anyhow::anyhow!("{option}: expected --method {expected}, found {found}")));
+            }
         }
         Settings {
-            method: match self.method {
+            method: match method {
+                Method::Auto => MethodName::Auto,
+                Method::Hybrid => MethodName::Hybrid,
                 Method::Bundle => MethodName::Bundle,
                 Method::Descent => MethodName::Descent,
                 Method::Adam => MethodName::Adam,
@@ -216,9 +253,9 @@ impl Solve {
                 ..Limits::default()
             },
             tolerances: Tolerances { gap: self.tolerance },
-            cuts: self.cuts,
+            cuts: self.cuts.unwrap_or_default(),
             proximity: ProximitySettings {
-                strategy: match self.strategy {
+                strategy: match self.strategy.unwrap_or_default() {
                     StrategyName::Auto => Strategy::Auto,
                     StrategyName::Constant => Strategy::Constant,
                     StrategyName::Soft => Strategy::Soft,
@@ -236,9 +273,9 @@ impl Solve {
 
     /// Files that are solved together: a network's runs go in step and over threads.
     fn group_size(&self) -> usize {
-        match self.method {
+        match self.method() {
             Method::Network => 64,
-            Method::Bundle | Method::Descent | Method::Adam => 1,
+            Method::Auto | Method::Hybrid | Method::Bundle | Method::Descent | Method::Adam => 1,
         }
     }
 
@@ -267,7 +304,12 @@ impl Solve {
 
     fn read(&self, file: &Path) -> Result<Problem, Failure> {
         let options = ReadOptions { sense: self.sense.map(Into::into), problem: self.problem };
-        Ok(Problem::read(file, options)?)
+        let problem = Problem::read(file, options)?;
+        if self.safe {
+            let named = |error: UnsafeBound| Failure::Input(anyhow::anyhow!("{}: {error}", file.display()));
+            problem.check_integers().map_err(named)?;
+        }
+        Ok(problem)
     }
 
     fn solve_one(
@@ -295,9 +337,11 @@ impl Solve {
     }
 
     fn report(&self, file: &Path, problem: &Problem, mut solution: Solution) -> (Report, Solution) {
+        let safe = self.safe.then(|| problem.safe_bound(&solution.point)).transpose();
+        let safe_bound = safe.as_ref().ok().and_then(Option::as_ref);
         let report = Report {
             subject: output::Subject::new(file, problem, &*problem.dual()),
-            method: self.method.name(),
+            method: self.method().name(),
             status: solution.status,
             value: solution.value,
             steps: solution.steps,
@@ -308,6 +352,9 @@ impl Solve {
             network_seconds: solution.network_seconds,
             estimate: solution.estimate,
             certificate: solution.certificate,
+            safe_bound: safe_bound.map(SafeBound::value),
+            safe_bound_exact: safe_bound.map(SafeBound::to_string),
+            unsafe_bound: safe.err(),
             failure: solution.failure.clone(),
             trace: std::mem::take(&mut solution.trace),
         };
@@ -329,10 +376,16 @@ impl Solve {
                 format!("generalised assignment, {} bins, {} items", instance.bins(), instance.items())
             }
         };
-        let (direction, method) = (dual.sense(), self.method.name());
+        let (direction, method) = (dual.sense(), self.method().name());
         let mut how = format!("method {method}");
-        if let Method::Bundle = self.method {
-            how += &format!(", strategy {}", self.strategy.name());
+        if let Method::Bundle = self.method() {
+            how += &format!(", strategy {}", self.strategy.unwrap_or_default().name());
+            how += &match self.cuts.unwrap_or_default() {
+                Granularity::Aggregated => ", cuts of the whole function".to_string(),
+                Granularity::Component => ", cuts of each component".to_string(),
+                Granularity::Groups(groups) => format!(", cuts of {groups} groups of components"),
+                _ => ", cuts of components while they pay".to_string(),
+            };
         }
         let set = [
             self.start.as_ref().map(|path| format!("from {}", path.display())),
@@ -354,6 +407,8 @@ impl Solve {
 impl Method {
     fn name(self) -> &'static str {
         match self {
+            Self::Auto => "auto",
+            Self::Hybrid => "hybrid",
             Self::Bundle => "bundle",
             Self::Descent => "descent",
             Self::Adam => "adam",
@@ -380,8 +435,9 @@ impl Report {
     }
 
     fn one_line(&self) -> String {
+        let safe = self.safe_bound.map_or_else(String::new, |bound| format!("  safe {bound}"));
         format!(
-            "{}  {}  {}  {} steps  {:.4} s  gap estimated {} proved {}",
+            "{}  {}  {}  {} steps  {:.4} s  gap estimated {} proved {}{safe}",
             self.subject.file,
             self.value,
             self.status,
@@ -394,13 +450,17 @@ impl Report {
 
     fn rows(&self) -> Vec<(&'static str, String)> {
         let bound = self.subject.bound();
-        vec![
+        let mut rows = vec![
             ("status", self.status.to_string()),
             ("value", format!("{}  ({bound} bound on the problem)", self.value)),
             ("gap", format!("estimated {}, proved {}", Self::gap(self.estimate), Self::gap(self.certificate))),
             ("steps", self.steps.to_string()),
             ("seconds", format!("{:.4}", self.seconds)),
-        ]
+        ];
+        if let Some(safe) = self.safe_bound {
+            rows.insert(2, ("safe bound", format!("{safe}  (holds in exact arithmetic)")));
+        }
+        rows
     }
 }
 

@@ -249,8 +249,10 @@ fn solve_reports_a_run() {
     let folder = Folder::new();
     let file = &generated(&folder, "mc-sml-40", 1)[0];
     for method in ["bundle", "descent", "adam"] {
-        let report =
-            json(&[&"solve", file, &"--json", &"--steps=30", &"--method", &method, &"--quiet", &"--cuts=aggregated"]);
+        let cuts: &[&dyn AsRef<std::ffi::OsStr>] = if method == "bundle" { &[&"--cuts=aggregated"] } else { &[] };
+        let arguments: [&dyn AsRef<std::ffi::OsStr>; 7] =
+            [&"solve", file, &"--json", &"--steps=30", &"--method", &method, &"--quiet"];
+        let report = json(&[&arguments, cuts].concat());
         assert_eq!((&report["status"], &report["steps"]), (&"step-limit".into(), &30.into()));
         assert_eq!((&report["oracle_calls"], &report["method"]), (&31.into(), &method.into()));
         let trace = report["trace"].as_array().unwrap();
@@ -344,6 +346,62 @@ fn a_run_begins_with_given_multipliers() {
 }
 
 #[test]
+fn a_safe_bound_is_reported_beside_the_value() {
+    let folder = Folder::new();
+    let mut files = generated(&folder, "mc-sml-40", 1);
+    files.extend(generated(&folder, "ga-10-100", 2));
+    for method in ["bundle", "network"] {
+        let reports = json(&[
+            &"solve",
+            &files[0],
+            &files[1],
+            &files[2],
+            &"--safe",
+            &"--json",
+            &"--steps=20",
+            &"--method",
+            &method,
+        ]);
+        for report in reports.as_array().unwrap() {
+            let (value, safe) = (report["value"].as_f64().unwrap(), report["safe_bound"].as_f64().unwrap());
+            assert!((value - safe).abs() <= 1e-9 * value.abs(), "{value} {safe}");
+            let exact = report["safe_bound_exact"].as_str().unwrap();
+            let (numerator, denominator) = exact.split_once('/').unwrap_or((exact, "1"));
+            let exact = numerator.parse::<f64>().unwrap() / denominator.parse::<f64>().unwrap();
+            assert!((exact - safe).abs() <= 1e-15 * safe.abs(), "{exact} {safe}");
+        }
+    }
+    let text = |arguments: &[&dyn AsRef<std::ffi::OsStr>]| String::from_utf8(run(arguments).stdout).unwrap();
+    let one = text(&[&"solve", &files[0], &"--safe", &"--quiet", &"--time-limit=1e-9"]);
+    assert!(one.contains("safe bound  0  (holds in exact arithmetic)"), "{one}");
+    let two = text(&[&"solve", &files[0], &files[1], &"--safe", &"--steps=3"]);
+    assert!(two.lines().count() == 2 && two.lines().all(|line| line.contains("  safe ")), "{two}");
+    let report = json(&[&"solve", &files[0], &"--json", &"--quiet", &"--steps=3"]);
+    assert!(report["safe_bound"].is_null() && report["safe_bound_exact"].is_null());
+}
+
+#[test]
+fn safe_bounds_need_integers_before_the_run() {
+    let folder = Folder::new();
+    let broken = folder.file("broken.dat", DAT.replace("10 5 2", "10 1.5 2"));
+    let (code, message) = failure(&[&"solve", &broken, &"--safe"]);
+    assert_eq!(code, 2);
+    let expected =
+        "broken.dat: safe bounds need integer data: capacity of arc 0: expected an integer within 2^50, found 1.5";
+    assert!(message.trim_end().ends_with(expected) && message.lines().count() == 1, "{message}");
+    // The others are solved.
+    let whole = folder.file("whole.dat", DAT);
+    let output = run(&[&"solve", &broken, &whole, &"--safe"]);
+    assert_eq!((output.status.code(), String::from_utf8(output.stdout).unwrap().lines().count()), (Some(2), 1));
+    // What has been solved is not lost to multipliers that are too large.
+    let start = folder.file("start.json", "[1e200, 0, 0, 0]");
+    let output = run(&[&"solve", &whole, &"--safe", &"--json", &"--quiet", &"--steps=0", &"--start", &start]);
+    let message = String::from_utf8(output.stderr).unwrap();
+    assert!(output.status.code() == Some(1) && message.contains("need smaller multipliers"), "{message}");
+    assert!(serde_json::from_slice::<Value>(&output.stdout).unwrap()["safe_bound"].is_null());
+}
+
+#[test]
 fn wrong_settings_are_code_2() {
     let folder = Folder::new();
     let file = folder.file("a.dat", DAT);
@@ -355,10 +413,20 @@ fn wrong_settings_are_code_2() {
         "--threads=0",
         "--cuts=0",
         "--cuts=fine",
+        "--strategy=wild",
         "--target=nan",
     ] {
         let (code, message) = failure(&[&"solve", &file, &option]);
         assert!(code == 2 && !message.is_empty(), "{option}: {message}");
+    }
+    // What a method would not use is refused, not ignored.
+    for (method, option, expected) in [
+        ("network", "--cuts=component", "--cuts: expected --method bundle, found network"),
+        ("adam", "--strategy=soft", "--strategy: expected --method bundle, found adam"),
+        ("descent", "--model=m.safetensors", "--model: expected --method auto, hybrid or network, found descent"),
+    ] {
+        let (code, message) = failure(&[&"solve", &file, &"--method", &method, &option]);
+        assert!(code == 2 && message.contains(expected), "{message}");
     }
 }
 
@@ -386,7 +454,7 @@ fn an_interrupted_run_prints_its_best_point() {
     let arguments = ["generate", "mc-sml-40", "--count=1", "--seed=1", "--commodities=1000", "--out"];
     assert!(Command::new(env!("CARGO_BIN_EXE_bundlenet")).args(arguments).arg(&out).status().unwrap().success());
     let child = Command::new(env!("CARGO_BIN_EXE_bundlenet"))
-        .args(["solve", "--json", "--quiet", "--tolerance=0", "--steps=100000000"])
+        .args(["solve", "--json", "--quiet", "--safe", "--tolerance=0", "--steps=100000000"])
         .arg(out.join("s1-1.json"))
         .stdout(Stdio::piped())
         .spawn()
@@ -398,6 +466,7 @@ fn an_interrupted_run_prints_its_best_point() {
     let report: Value = serde_json::from_slice(&output.stdout).unwrap();
     assert_eq!(report["status"], "interrupted");
     assert!(report["value"].as_f64().unwrap() > 0.0 && report["steps"].as_u64().unwrap() > 0);
+    assert!(report["safe_bound"].as_f64().unwrap() > 0.0);
 }
 
 #[test]

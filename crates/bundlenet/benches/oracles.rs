@@ -1,7 +1,9 @@
-//! Time of an oracle call, beside the straightforward implementation in the same run.
+//! Time of an oracle call, beside the straightforward implementation in the same run, and of a safe bound beside an
+//! oracle call.
 //!
 //! ```text
 //! cargo bench --bench oracles
+//! cargo bench --bench oracles -- safe     # safe bounds alone
 //! ```
 //!
 //! Points are taken along a subgradient trajectory, since at 0 the subproblems are trivial (MC) or at their hardest
@@ -15,7 +17,7 @@ use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use bundlenet::problems::{BinaryKnapsack, ContinuousKnapsack};
-use bundlenet::{Family, Generator, Minimized, Oracle, Problem, ReadOptions};
+use bundlenet::{Assignment, Family, Generator, Minimized, Oracle, Problem, ReadOptions, Sense};
 use reference::{PlainAssignmentDual, PlainNetworkDesignDual, SortedKnapsack, TableKnapsack};
 
 /// Points of a projected subgradient method with steps that shrink: coarse at first, then close to the optimum.
@@ -58,6 +60,28 @@ fn race(rounds: usize, calls: usize, ours: &mut dyn FnMut(), plain: &mut dyn FnM
 
 fn print_row(name: &str, (ours, plain): (f64, f64), bar: &str) {
     println!("{name:<44} {ours:>9.2} {plain:>10.2} {:>7.1} x   {bar}", plain / ours);
+}
+
+/// A safe bound, from the instance and the multipliers alone, in oracle calls.
+fn bench_safe_bound(name: &str, problem: &Problem) {
+    let mut dual = problem.dual();
+    let points = trajectory(&mut *dual, 100);
+    let mut subgradient = vec![0.0; dual.dim()];
+    let (safe, oracle) = race(
+        40,
+        points.len(),
+        &mut || {
+            points.iter().for_each(|point| {
+                black_box(problem.safe_bound(black_box(point)).unwrap());
+            });
+        },
+        &mut || {
+            points.iter().for_each(|point| {
+                black_box(dual.evaluate(black_box(point), &mut subgradient).unwrap());
+            });
+        },
+    );
+    println!("{name:<44} {safe:>9.2} {oracle:>10.2} {:>8.2}", safe / oracle);
 }
 
 fn bench_problem(name: &str, problem: &Problem, bar: &str) {
@@ -205,36 +229,86 @@ fn main() {
         return;
     }
     let pool = rayon::ThreadPoolBuilder::new().num_threads(1).build().unwrap();
-    pool.install(|| {
-        println!("{:<44} {:>9} {:>10} {:>9}   bar", "microseconds per call, one thread", "ours", "plain", "ratio");
-        bench_knapsacks();
-        for (family, bar) in [
-            (Family::McSml40, "at most 25"),
-            (Family::McBig40, ""),
-            (Family::Ga10x100, ""),
-            (Family::Ga20x400, "at most 200"),
-        ] {
-            let generated = Generator::new(family, 1).instance(0).unwrap();
-            bench_problem(&format!("{family}, generated"), &generated.problem, bar);
-            bench_floor(&generated.problem);
+    if !std::env::args().any(|argument| argument == "safe") {
+        pool.install(bench_oracles);
+    }
+    for (threads, title) in [(1, "one thread"), (2, "two threads")] {
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+        println!("\n{:<44} {:>9} {:>10} {:>8}", format!("microseconds per call, {title}"), "safe", "oracle", "ratio");
+        pool.install(bench_safe_bounds);
+    }
+}
+
+fn bench_oracles() {
+    println!("{:<44} {:>9} {:>10} {:>9}   bar", "microseconds per call, one thread", "ours", "plain", "ratio");
+    bench_knapsacks();
+    for (family, bar) in [
+        (Family::McSml40, "at most 25"),
+        (Family::McBig40, ""),
+        (Family::Ga10x100, ""),
+        (Family::Ga20x400, "at most 200"),
+    ] {
+        let problem = generated(family);
+        bench_problem(&format!("{family}, generated"), &problem, bar);
+        bench_floor(&problem);
+    }
+    bench_problem("mc-sml-40 with 400 commodities, generated", &many_commodities(), "");
+    for (file, bar) in [
+        ("network-design/p33.dat", "at most 25"),
+        ("network-design/pN1_3.dat", ""),
+        ("network-design/pN9_1.dat", "in proportion: 297 x 400 cells"),
+        ("gap/e05100", ""),
+        ("gap/e20100", ""),
+    ] {
+        if let Some(problem) = public(file) {
+            bench_problem(file, &problem, bar);
+            bench_floor(&problem);
         }
-        let large = Generator::new(Family::McSml40, 1).with_commodities(400).unwrap().instance(0).unwrap();
-        bench_problem("mc-sml-40 with 400 commodities, generated", &large.problem, "");
-        let Some(data) = data() else { return };
-        for (file, bar) in [
-            ("network-design/p33.dat", "at most 25"),
-            ("network-design/pN1_3.dat", ""),
-            ("network-design/pN9_1.dat", "in proportion: 297 x 400 cells"),
-            ("gap/e05100", ""),
-            ("gap/e20100", ""),
-        ] {
-            match Problem::read(data.join(file), ReadOptions::default()) {
-                Ok(problem) => {
-                    bench_problem(file, &problem, bar);
-                    bench_floor(&problem);
-                }
-                Err(error) => println!("{file}: {error}"),
-            }
+    }
+}
+
+fn bench_safe_bounds() {
+    for family in [Family::McSml40, Family::McBig40, Family::Ga10x100, Family::Ga20x400] {
+        bench_safe_bound(&format!("{family}, generated"), &generated(family));
+    }
+    bench_safe_bound("mc-sml-40 with 400 commodities, generated", &many_commodities());
+    bench_safe_bound("5 bins, 100 items, weights up to 10^6", &heavy_items());
+    for file in [
+        "network-design/p33.dat",
+        "network-design/pN9_1.dat",
+        "gap/a05100",
+        "gap/b10100",
+        "gap/c20100",
+        "gap/d05100",
+        "gap/e05100",
+        "gap/e20100",
+    ] {
+        if let Some(problem) = public(file) {
+            bench_safe_bound(file, &problem);
         }
-    });
+    }
+}
+
+fn generated(family: Family) -> Problem {
+    Generator::new(family, 1).instance(0).unwrap().problem
+}
+
+fn many_commodities() -> Problem {
+    Generator::new(Family::McSml40, 1).with_commodities(400).unwrap().instance(0).unwrap().problem
+}
+
+/// An assignment whose capacities are too large for a table.
+fn heavy_items() -> Problem {
+    let (bins, items, mut random) = (5, 100, uniform());
+    let mut below = |most: f64| 1.0 + (most * random()).floor();
+    let profits = (0..bins * items).map(|_| below(1000.0)).collect();
+    let weights: Vec<u32> = (0..bins * items).map(|_| below(1e6) as u32).collect();
+    let capacities = weights.chunks(items).map(|weights| weights.iter().sum::<u32>() / 6).collect();
+    Problem::Assignment(Assignment::new(Sense::Maximize, items, capacities, profits, weights).unwrap())
+}
+
+/// A public instance, if it is there.
+fn public(file: &str) -> Option<Problem> {
+    let problem = Problem::read(data()?.join(file), ReadOptions::default());
+    problem.inspect_err(|error| println!("{file}: {error}")).ok()
 }

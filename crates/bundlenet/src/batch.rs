@@ -6,10 +6,10 @@ use std::time::Instant;
 
 use rayon::prelude::*;
 
-use crate::driver::{Run, Solution, network_method, solve};
+use crate::driver::{Run, Solution, solve};
 use crate::error::EvaluationError;
 use crate::learn::{Network, NetworkProposer, Tape};
-use crate::method::{BundleMethod, StepReport};
+use crate::method::{BundleMethod, StepReport, network_method};
 use crate::observe::Silent;
 use crate::oracle::Oracle;
 use crate::settings::{MethodName, ValidSettings};
@@ -97,7 +97,7 @@ pub(crate) fn solve_in_step<'a>(
         let share = begin.elapsed().as_secs_f64() / going.len() as f64;
         for (row, (index, run)) in going.iter_mut().enumerate() {
             let progress = run.advance(|method, function| {
-                method.add_master_seconds(share);
+                method.add_proposal_seconds(share);
                 method.propose_by(|proposer, bundle, proposal| proposer.accept(bundle, &tape, 0, row, proposal));
                 method.follow(function)
             });

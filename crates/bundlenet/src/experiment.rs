@@ -82,6 +82,13 @@ impl Measurement {
         self.gap(steps.saturating_sub(1))
     }
 
+    /// Seconds to a gap of so many percent, if it was ever reached.
+    #[must_use]
+    pub fn seconds_to(&self, percent: f64) -> Option<f64> {
+        let steps = (0..self.best.len()).find(|&steps| self.gap(steps) <= percent)?;
+        self.seconds.get(steps).copied()
+    }
+
     /// Seconds after so many steps.
     #[must_use]
     pub fn seconds_after(&self, steps: usize) -> f64 {
@@ -290,18 +297,37 @@ pub fn markdown(rows: &[Row<'_>], columns: &[usize], paper: &dyn Fn(&str, usize)
 /// The same rows at equal times: mean gap in percent after so many milliseconds, of the runs that the last column has.
 #[must_use]
 pub fn markdown_by_time(rows: &[Row<'_>], milliseconds: &[f64]) -> String {
+    by_columns(rows, milliseconds, "ms", |runs, at| {
+        let gaps: Vec<f64> = runs.iter().map(|run| run.gap_at(1e-3 * at)).collect();
+        digits(Mean::of(&gaps).mean, 3)
+    })
+}
+
+/// The same rows by what was to be reached: mean milliseconds to a gap of so many percent, and the share of runs that got there
+/// if not all did; the mean is of those.
+#[must_use]
+pub fn markdown_to_gap(rows: &[Row<'_>], percent: &[f64]) -> String {
+    by_columns(rows, percent, "%", |runs, gap| {
+        let seconds: Vec<f64> = runs.iter().filter_map(|run| run.seconds_to(gap)).collect();
+        match seconds.len() {
+            0 => "never".to_string(),
+            count if count == runs.len() => digits(1e3 * Mean::of(&seconds).mean, 3),
+            count => format!("{} ({count} of {})", digits(1e3 * Mean::of(&seconds).mean, 3), runs.len()),
+        }
+    })
+}
+
+/// A table with a column for each of some numbers, from the runs that the last column of steps has.
+fn by_columns(rows: &[Row<'_>], columns: &[f64], unit: &str, cell: impl Fn(&[&Measurement], f64) -> String) -> String {
     let mut text = String::from("| method |");
-    milliseconds.iter().for_each(|at| text += &format!(" {at} ms |"));
+    columns.iter().for_each(|column| text += &format!(" {column} {unit} |"));
     text += "\n|---|";
-    milliseconds.iter().for_each(|_| text += "---|");
+    columns.iter().for_each(|_| text += "---|");
     text += "\n";
     for row in rows {
         text += &format!("| {} |", row.name);
-        for at in milliseconds {
-            let runs = row.columns.last().map_or(&[][..], Vec::as_slice);
-            let gaps: Vec<f64> = runs.iter().map(|run| run.gap_at(1e-3 * at)).collect();
-            text += &format!(" {} |", digits(Mean::of(&gaps).mean, 3));
-        }
+        let runs = row.columns.last().map_or(&[][..], Vec::as_slice);
+        columns.iter().for_each(|&column| text += &format!(" {} |", cell(runs, column)));
         text += "\n";
     }
     text

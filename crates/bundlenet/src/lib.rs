@@ -31,7 +31,8 @@
 //! | networks and their training | [`learn`], [`Model`], [`solve_batch`] |
 //! | test functions with known optima | [`Academic`] |
 //! | instances, readers, writers, generators | [`problems`], [`Problem`], [`Generator`] |
-//! | what can go wrong | [`Error`], [`EvaluationError`] |
+//! | bounds that hold in exact arithmetic | [`Problem::safe_bound`], [`SafeBound`] |
+//! | what can go wrong | [`Error`], [`EvaluationError`], [`UnsafeBound`] |
 
 // No panic reaches a user, and results go where the caller wants them.
 #![warn(clippy::unwrap_used, clippy::expect_used, clippy::print_stdout, clippy::print_stderr)]
@@ -43,6 +44,7 @@ mod cholesky;
 mod driver;
 mod error;
 pub mod experiment;
+mod function;
 mod grouping;
 pub mod learn;
 mod log;
@@ -67,7 +69,7 @@ pub use observe::{Observer, Record, Silent};
 pub use oracle::{Bound, Domain, FnOracle, Minimized, Minorants, Oracle, OracleError, Sense, SumOracle};
 pub use problems::{
     Assignment, AssignmentDual, Family, Format, Generator, NetworkDesign, NetworkDesignDual, Problem, ReadOptions,
-    Source,
+    SafeBound, Source, UnsafeBound,
 };
 pub use settings::{
     Granularity, InvalidSetting, Limits, MethodName, ProximitySettings, PruningSettings, Settings, Tolerances,

@@ -110,7 +110,8 @@ impl Minorants {
         self.entries.clear();
     }
 
-    /// Appends the next component: its value, and the nonzero entries of its subgradient.
+    /// Appends the next component: its value, and the nonzero entries of its subgradient. A coordinate may come more than once:
+    /// its entries are added up.
     pub fn push(&mut self, value: f64, subgradient: impl IntoIterator<Item = (u32, f64)>) {
         self.values.push(value);
         for (coordinate, entry) in subgradient {

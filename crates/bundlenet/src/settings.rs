@@ -41,8 +41,14 @@ pub struct Settings {
 #[serde(rename_all = "lowercase")]
 #[non_exhaustive]
 pub enum MethodName {
-    /// The proximal bundle method.
+    /// A network for the start; then the bundle method with cuts of each component as long as they pay, or with all cuts of the
+    /// network where the function is no sum. Where a network does not pay at all, and where the cuts or the step length are
+    /// set, the bundle method.
     #[default]
+    Auto,
+    /// As `Auto`, always with cuts of the whole function.
+    Hybrid,
+    /// The proximal bundle method.
     Bundle,
     /// Subgradient descent.
     Descent,
@@ -58,7 +64,8 @@ pub enum MethodName {
 #[non_exhaustive]
 pub enum Granularity {
     /// Of each component as long as that pays; of the whole function from when the master takes more than a hundred times
-    /// as long as a step without components would. Measured times decide, so two runs may differ.
+    /// as long as a step without components would; of each component again for the end, where only they can prove it.
+    /// Measured times decide, so two runs may differ.
     #[default]
     Auto,
     /// Of the whole function: the method of the paper.
@@ -213,6 +220,12 @@ impl Settings {
                 wrong("pruning.max_bytes", "at least 1,000,000", max_bytes.to_string())
             }
             Self { cuts: Granularity::Groups(0), .. } => wrong("cuts.groups", "at least 1", "0".to_string()),
+            // Who sets something of the bundle method asks for it.
+            Self { method: MethodName::Auto, cuts, proximity, .. }
+                if *cuts != Granularity::default() || *proximity != ProximitySettings::default() =>
+            {
+                Ok(ValidSettings(Self { method: MethodName::Bundle, ..self }))
+            }
             _ => Ok(ValidSettings(self)),
         }
     }

@@ -1,13 +1,12 @@
 //! What every oracle must satisfy: the subgradient inequality, components that add up, agreement with the
 //! straightforward evaluation, and weak duality against brute force.
 
+mod enumeration;
 mod reference;
 mod sample;
 
-use bundlenet::problems::network_design::{Arc, Commodity};
-use bundlenet::{
-    Academic, Assignment, AssignmentDual, Domain, Minimized, Minorants, NetworkDesign, NetworkDesignDual, Oracle, Sense,
-};
+use bundlenet::{Academic, AssignmentDual, Domain, Minimized, Minorants, NetworkDesignDual, Oracle, Sense};
+use enumeration::{best_assignment, cheapest_design};
 use proptest::prelude::*;
 use reference::{PlainAssignmentDual, PlainNetworkDesignDual};
 
@@ -56,7 +55,7 @@ proptest! {
     #[test]
     fn network_design(instance in sample::network(), seed in any::<u64>()) {
         let mut dual = NetworkDesignDual::new(&instance);
-        let (x, y) = (random_point(seed, dual.dim()), random_point(!seed, dual.dim()));
+        let (x, y) = (sample::point(seed, dual.dim()), sample::point(!seed, dual.dim()));
         assert_subgradient_inequality(&mut dual, &x, &y);
         assert_components_add_up(&mut dual, &x);
         let (value, _) = evaluate(&mut dual, &x);
@@ -67,7 +66,7 @@ proptest! {
     #[test]
     fn generalised_assignment(instance in sample::assignment(), seed in any::<u64>()) {
         let mut dual = AssignmentDual::new(&instance);
-        let (mut x, mut y) = (random_point(seed, dual.dim()), random_point(!seed, dual.dim()));
+        let (mut x, mut y) = (sample::point(seed, dual.dim()), sample::point(!seed, dual.dim()));
         let domain = dual.domain();
         domain.project(&mut x);
         domain.project(&mut y);
@@ -83,8 +82,8 @@ proptest! {
     #[test]
     fn academic_functions(seed in any::<u64>(), scale in 0.01..3.0_f64) {
         for mut function in Academic::ALL {
-            let mut x = random_point(seed, function.dim());
-            let mut y = random_point(!seed, function.dim());
+            let mut x = sample::point(seed, function.dim());
+            let mut y = sample::point(!seed, function.dim());
             x.iter_mut().chain(&mut y).for_each(|entry| *entry *= scale / 10.0);
             assert_subgradient_inequality(&mut function, &x, &y);
             prop_assert!(function.relative_gap(evaluate(&mut function, &x).0) >= -1e-9);
@@ -92,129 +91,25 @@ proptest! {
     }
 }
 
-/// A point with whole numbers, which make ties, and real ones.
-fn random_point(seed: u64, dim: usize) -> Vec<f64> {
-    let mut state = seed | 1;
-    (0..dim)
-        .map(|_| {
-            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-            let number = (state >> 11) as f64 / (1_u64 << 53) as f64 * 24.0 - 12.0;
-            if state >> 60 & 1 == 0 { number.round() } else { number }
-        })
-        .collect()
-}
-
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(150))]
 
     /// Every feasible assignment is worth at most the dual at any multipliers (or at least, for costs).
     #[test]
-    fn weak_duality_for_assignment(
-        (capacities, profits, weights) in (1_usize..4, 1_usize..6).prop_flat_map(|(bins, items)| (
-            prop::collection::vec(1_u32..30, bins),
-            prop::collection::vec((0_i32..20).prop_map(f64::from), bins * items),
-            prop::collection::vec(1_u32..15, bins * items),
-        )),
-        maximize in any::<bool>(),
-        seed in any::<u64>(),
-    ) {
-        let bins = capacities.len();
-        let items = profits.len() / bins;
-        let sense = if maximize { Sense::Maximize } else { Sense::Minimize };
-        let instance = Assignment::new(sense, items, capacities, profits, weights).unwrap();
-        // Each item goes into one of the bins, or nowhere where that is allowed.
-        let places = if maximize { bins + 1 } else { bins };
-        let mut best = None::<f64>;
-        for code in 0..places.pow(items as u32) {
-            let place = |item: usize| code / places.pow(item as u32) % places;
-            let fits = (0..bins).all(|bin| {
-                let used: u32 = (0..items).filter(|&item| place(item) == bin).map(|item| instance.weights(bin)[item]).sum();
-                used <= instance.capacities()[bin]
-            });
-            if fits {
-                let worth = (0..items).filter(|&item| place(item) < bins).map(|item| instance.profits(place(item))[item]).sum();
-                best = Some(match best {
-                    None => worth,
-                    Some(best) if maximize => worth.max(best),
-                    Some(best) => worth.min(best),
-                });
-            }
-        }
-        if let Some(best) = best {
+    fn weak_duality_for_assignment(instance in sample::tiny_assignment(), seed in any::<u64>()) {
+        if let Some(best) = best_assignment(&instance) {
             let mut dual = AssignmentDual::new(&instance);
-            let mut point = random_point(seed, items);
+            let mut point = sample::point(seed, instance.items());
             dual.domain().project(&mut point);
             let bound = dual.sense().sign() * evaluate(&mut dual, &point).0;
             let tolerance = 1e-9 * best.abs().max(1.0);
-            prop_assert!(if maximize { bound >= best - tolerance } else { bound <= best + tolerance }, "{bound} {best}");
+            let is_valid = match instance.sense() {
+                Sense::Maximize => bound >= best - tolerance,
+                Sense::Minimize => bound <= best + tolerance,
+            };
+            prop_assert!(is_valid, "{bound} {best}");
         }
     }
-}
-
-/// The cheapest design of a tiny network, by trying all sets of open arcs and all ways to send each unit along paths.
-fn cheapest_design(instance: &NetworkDesign) -> Option<f64> {
-    let arcs = instance.arcs().len();
-    (0..1_usize << arcs)
-        .filter_map(|open| {
-            let fixed: f64 =
-                (0..arcs).filter(|arc| open >> arc & 1 == 1).map(|arc| instance.arcs()[arc].fixed_cost).sum();
-            let mut left: Vec<f64> = instance.arcs().iter().map(|arc| arc.capacity).collect();
-            route(instance, open, &mut left, 0, instance.commodities()[0].demand).map(|routing| fixed + routing)
-        })
-        .reduce(f64::min)
-}
-
-/// The least cost of routing what is left of commodity `k` and all later ones, unit by unit.
-fn route(instance: &NetworkDesign, open: usize, left: &mut Vec<f64>, k: usize, demand: f64) -> Option<f64> {
-    if demand <= 0.0 {
-        return match instance.commodities().get(k + 1) {
-            None => Some(0.0),
-            Some(next) => route(instance, open, left, k + 1, next.demand),
-        };
-    }
-    let mut best = None::<f64>;
-    for path in paths(instance, open, k) {
-        if path.iter().all(|&arc| left[arc] >= 1.0) {
-            path.iter().for_each(|&arc| left[arc] -= 1.0);
-            let cost: f64 = path.iter().map(|&arc| instance.routing_costs(arc)[k]).sum();
-            if let Some(rest) = route(instance, open, left, k, demand - 1.0) {
-                best = Some(best.map_or(cost + rest, |best| best.min(cost + rest)));
-            }
-            path.iter().for_each(|&arc| left[arc] += 1.0);
-        }
-    }
-    best
-}
-
-/// All simple paths of a commodity over open arcs.
-fn paths(instance: &NetworkDesign, open: usize, k: usize) -> Vec<Vec<usize>> {
-    fn extend(
-        instance: &NetworkDesign,
-        open: usize,
-        goal: usize,
-        nodes: &mut Vec<usize>,
-        path: &mut Vec<usize>,
-        all: &mut Vec<Vec<usize>>,
-    ) {
-        let at = nodes[nodes.len() - 1];
-        if at == goal {
-            all.push(path.clone());
-            return;
-        }
-        for (index, arc) in instance.arcs().iter().enumerate() {
-            if open >> index & 1 == 1 && arc.tail == at && !nodes.contains(&arc.head) {
-                nodes.push(arc.head);
-                path.push(index);
-                extend(instance, open, goal, nodes, path, all);
-                path.pop();
-                nodes.pop();
-            }
-        }
-    }
-    let commodity = &instance.commodities()[k];
-    let mut all = vec![];
-    extend(instance, open, commodity.destination, &mut vec![commodity.origin], &mut vec![], &mut all);
-    all
 }
 
 proptest! {
@@ -222,25 +117,11 @@ proptest! {
 
     /// Every design that routes all demands costs at least the dual at any multipliers.
     #[test]
-    fn weak_duality_for_network_design(
-        (arcs, demands, costs) in (1_usize..6, 1_usize..3).prop_flat_map(|(arcs, commodities)| (
-            prop::collection::vec((0_usize..3, 1_usize..3, 0_i32..20, 1_i32..4), arcs),
-            prop::collection::vec((0_usize..3, 1_usize..3, 1_i32..4), commodities),
-            prop::collection::vec(0_i32..9, arcs * commodities),
-        )),
-        seed in any::<u64>(),
-    ) {
-        let arcs = arcs.into_iter().map(|(tail, shift, fixed, capacity)| Arc {
-            tail, head: (tail + shift) % 3, fixed_cost: fixed.into(), capacity: capacity.into(),
-        }).collect();
-        let commodities = demands.into_iter().map(|(origin, shift, demand)| Commodity {
-            origin, destination: (origin + shift) % 3, demand: demand.into(),
-        }).collect();
-        let instance = NetworkDesign::new(3, arcs, commodities, costs.into_iter().map(f64::from).collect()).unwrap();
+    fn weak_duality_for_network_design(instance in sample::tiny_network(), seed in any::<u64>()) {
         if let Some(best) = cheapest_design(&instance) {
             let mut dual = NetworkDesignDual::new(&instance);
             for attempt in 0..5 {
-                let point = random_point(seed.wrapping_add(attempt), dual.dim());
+                let point = sample::point(seed.wrapping_add(attempt), dual.dim());
                 let bound = -evaluate(&mut dual, &point).0;
                 prop_assert!(bound <= best + 1e-9, "bound {bound} exceeds the optimum {best}");
             }

@@ -66,7 +66,7 @@ fn a_start_with_zero_subgradient_is_optimal_at_once() {
         subgradient[0] = 2.0 * point[0];
         Ok(point[0] * point[0] + 5.0)
     });
-    for method in [MethodName::Bundle, MethodName::Descent, MethodName::Adam] {
+    for method in [MethodName::Auto, MethodName::Hybrid, MethodName::Bundle, MethodName::Descent, MethodName::Adam] {
         let settings = Settings { method, ..Settings::default() }.check().unwrap();
         let solution = run(&mut oracle, &settings);
         assert_eq!((solution.status, solution.steps, solution.oracle_calls), (Status::Optimal, 0, 1));
@@ -77,7 +77,7 @@ fn a_start_with_zero_subgradient_is_optimal_at_once() {
 #[test]
 fn step_limit_and_oracle_call_limit() {
     let problem = Generator::new(Family::McSml40, 1).instance(0).unwrap().problem;
-    for method in [MethodName::Bundle, MethodName::Descent, MethodName::Adam] {
+    for method in [MethodName::Auto, MethodName::Hybrid, MethodName::Bundle, MethodName::Descent, MethodName::Adam] {
         let limits = Limits { steps: Some(7), ..Limits::default() };
         let settings = Settings { method, limits, ..Settings::default() }.check().unwrap();
         let mut dual = problem.dual();
@@ -129,7 +129,8 @@ fn bound_reached() {
 #[test]
 fn an_oracle_that_fails_later_keeps_the_best_point() {
     for failure in ["nan", "infinite", "error", "forgotten"] {
-        for method in [MethodName::Bundle, MethodName::Descent, MethodName::Adam] {
+        for method in [MethodName::Auto, MethodName::Hybrid, MethodName::Bundle, MethodName::Descent, MethodName::Adam]
+        {
             let mut calls = 0;
             let mut inner = distance();
             let mut oracle = FnOracle::new(2, |point: &[f64], subgradient: &mut [f64]| {
@@ -216,10 +217,6 @@ fn scaling_and_shifting_the_function_changes_nothing() {
     let problem = Generator::new(Family::McSml40, 2).instance(0).unwrap().problem;
     let mut plain = problem.dual();
     let dim = plain.dim();
-    let limits = Limits { steps: Some(40), ..Limits::default() };
-    // The other function is no sum.
-    let settings = Settings { limits, cuts: Granularity::Aggregated, ..Settings::default() }.check().unwrap();
-    let reference = run(&mut *plain, &settings);
     let mut inner = problem.dual();
     // A power of two, so that not a bit changes.
     let mut scaled = FnOracle::new(dim, |point: &[f64], subgradient: &mut [f64]| {
@@ -228,9 +225,15 @@ fn scaling_and_shifting_the_function_changes_nothing() {
         Ok(1024.0 * value)
     })
     .with_sense(Sense::Maximize);
-    let solution = run(&mut scaled, &steps(40));
-    assert_eq!(solution.point, reference.point);
-    assert_eq!(solution.value, 1024.0 * reference.value);
+    // The other function is no sum.
+    let cuts = Granularity::Aggregated;
+    for method in [MethodName::Bundle, MethodName::Hybrid, MethodName::Network] {
+        let limits = Limits { steps: Some(60), ..Limits::default() };
+        let settings = Settings { method, limits, cuts, ..Settings::default() }.check().unwrap();
+        let (reference, solution) = (run(&mut *plain, &settings), run(&mut scaled, &settings));
+        assert!(solution.point == reference.point, "{method:?}");
+        assert_eq!(solution.value, 1024.0 * reference.value);
+    }
 }
 
 #[test]

@@ -4,9 +4,9 @@
 //! `alpha_i = f(c) - f(x_i) - g_i'(c - x_i) >= 0`; the model is `max_i f(c) - alpha_i + g_i'(x - c)`. The bundle keeps the
 //! Gram matrix of the subgradients up to date: one new row for each cut.
 
-use super::{Cuts, Pruning, Seen};
-use crate::driver::Function;
+use super::{Centre, Cuts, Pruning, Seen};
 use crate::error::EvaluationError;
+use crate::function::Function;
 use crate::master::Proposal;
 use crate::oracle::Domain;
 use crate::simd::{Block, blocks_for};
@@ -17,8 +17,7 @@ use crate::vectors::{Padded, add_scaled, combine, dot, dots};
 pub(crate) struct Bundle {
     dim: usize,
     blocks: usize,
-    centre: Vec<f64>,
-    centre_value: f64,
+    centre: Centre,
     /// Subgradients by place.
     rows: Vec<Block>,
     /// Inner products of all subgradients: `gram[i * stride + j]`.
@@ -53,14 +52,13 @@ pub(crate) enum Repeats {
 }
 
 impl Bundle {
-    /// A bundle around `centre`, with the cut taken there.
-    pub(crate) fn new(centre: &[f64], value: f64, subgradient: &Padded, domain: &Domain, capacity: usize) -> Self {
+    /// A bundle around a point with the function's value there, and room for so many cuts.
+    pub(crate) fn new(centre: &[f64], value: f64, domain: &Domain, capacity: usize) -> Self {
         let dim = centre.len();
         let mut bundle = Self {
             dim,
             blocks: blocks_for(dim),
-            centre: centre.to_vec(),
-            centre_value: value,
+            centre: Centre::new(centre, value),
             rows: vec![],
             gram: vec![],
             stride: 0,
@@ -77,13 +75,13 @@ impl Bundle {
             slopes: Vec::with_capacity(capacity),
         };
         bundle.reserve(capacity);
-        bundle.insert(subgradient, 0.0);
         bundle
     }
 
-    /// Raises the linearisation error of the cut it began with: the centre is not where that cut was taken.
-    pub(crate) fn loosen(&mut self, error: f64) {
-        self.errors[0] = error.max(0.0);
+    /// Adds a cut with its linearisation error.
+    pub(crate) fn with_cut(mut self, subgradient: &Padded, error: f64) -> Self {
+        self.insert(subgradient, error);
+        self
     }
 
     /// Changes what becomes of cuts with the same subgradient.
@@ -158,23 +156,15 @@ impl Bundle {
         }
     }
 
-    /// Moves the centre a share of the way to a point where the function has the given value; the centre's value moves by
-    /// the same share, which is an upper bound by convexity. `slopes` are the products of all subgradients with the
-    /// whole way, by place.
+    /// Moves the centre a share of the way to a point. `slopes` are the products of all subgradients with the whole way, by
+    /// place.
     fn move_towards(&mut self, point: &[f64], value: f64, share: f64, slopes: &[f64]) {
-        let rise = value - self.centre_value;
+        let rise = value - self.centre.value;
         for (error, slope) in self.errors.iter_mut().zip(slopes) {
             // As in `insert`.
             *error = (*error + share * rise - share * slope).max(0.0);
         }
-        if share == 1.0 {
-            self.centre.copy_from_slice(point);
-            self.centre_value = value;
-        } else {
-            let stay = 1.0 - share;
-            self.centre.iter_mut().zip(point).for_each(|(entry, target)| *entry = share * target + stay * *entry);
-            self.centre_value = share * value + stay * self.centre_value;
-        }
+        self.centre.move_towards(point, value, share);
     }
 
     /// Adds a cut with its linearisation error at the centre and returns its place; a cut with the same subgradient is
@@ -296,8 +286,9 @@ impl Bundle {
         self.live < before
     }
 
-    /// Makes room for one more cut under a cap; true if that took an aggregate. Forgets the oldest cut without weight or, where all have one, replaces
-    /// two of them by the aggregate of all. That aggregate is all the convergence proof needs to keep.
+    /// Makes room for one more cut under a cap; true if that took an aggregate. Forgets the oldest cut without weight or, where
+    /// all have one, replaces two of them by the aggregate of all. That aggregate is all the convergence proof needs to
+    /// keep.
     fn make_room(&mut self, cap: usize, weights: &[(usize, f64)]) -> bool {
         while self.live >= cap {
             let weight =
@@ -345,11 +336,11 @@ impl Bundle {
 
 impl Cuts for Bundle {
     fn centre(&self) -> &[f64] {
-        &self.centre
+        &self.centre.point
     }
 
     fn centre_value(&self) -> f64 {
-        self.centre_value
+        self.centre.value
     }
 
     fn len(&self) -> usize {
@@ -364,7 +355,7 @@ impl Cuts for Bundle {
     ) -> Result<Seen, EvaluationError> {
         let value = function.evaluate(trial, self.latest.numbers_mut(self.dim))?;
         let slope = dot(&self.latest.0, &proposal.direction.0);
-        Ok(Seen { value, error: self.centre_value - value - proposal.eta * slope, slope, reach: f64::NAN })
+        Ok(Seen { value, error: self.centre.value - value - proposal.eta * slope, slope, reach: f64::NAN })
     }
 
     fn take(&mut self, trial: &[f64], seen: &Seen, share: f64, proposal: &Proposal, pruning: Pruning) -> bool {
@@ -399,9 +390,8 @@ impl Cuts for Bundle {
 impl Bundle {
     /// A bundle of given cuts: subgradients and linearisation errors.
     pub(crate) fn of_cuts(centre: &[f64], cuts: &[(Vec<f64>, f64)]) -> Self {
-        let mut bundle = Self::new(centre, 0.0, &Padded::of(&cuts[0].0), &Domain::Free, cuts.len());
-        bundle.errors[0] = cuts[0].1;
-        cuts[1..].iter().for_each(|cut| bundle.insert_cut(cut));
+        let mut bundle = Self::new(centre, 0.0, &Domain::Free, cuts.len());
+        cuts.iter().for_each(|cut| bundle.insert_cut(cut));
         bundle
     }
 

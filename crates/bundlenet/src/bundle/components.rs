@@ -6,9 +6,9 @@
 use std::hash::Hasher;
 use std::ops::Range;
 
-use super::{Cuts, Pruning, Seen};
-use crate::driver::Function;
+use super::{Centre, Cuts, Pruning, Seen};
 use crate::error::EvaluationError;
+use crate::function::Function;
 use crate::master::Proposal;
 use crate::oracle::Minorants;
 use crate::vectors::Padded;
@@ -80,9 +80,7 @@ impl Component {
 /// The cuts of all components around a common centre.
 #[derive(Clone, Debug)]
 pub(crate) struct ComponentBundle {
-    centre: Vec<f64>,
-    centre_value: f64,
-    is_exact: bool,
+    centre: Centre,
     /// Coefficients of the linear part.
     linear: Vec<f64>,
     components: Vec<Component>,
@@ -119,9 +117,7 @@ impl ComponentBundle {
     /// Cuts around `centre`: those taken there.
     pub(crate) fn new(centre: &[f64], value: f64, linear: Vec<f64>, minorants: &Minorants) -> Self {
         let mut bundle = Self {
-            centre: centre.to_vec(),
-            centre_value: value,
-            is_exact: true,
+            centre: Centre::new(centre, value),
             components: vec![Component::default(); minorants.len()],
             coordinates: vec![],
             entries: vec![],
@@ -264,6 +260,17 @@ impl ComponentBundle {
         reach
     }
 
+    /// Adds the cuts of an evaluation elsewhere.
+    pub(crate) fn insert_all(&mut self, point: &[f64], minorants: &Minorants) {
+        let way: Vec<f64> = self.centre.point.iter().zip(point).map(|(to, from)| to - from).collect();
+        for index in 0..self.components.len() {
+            let (coordinates, entries) = minorants.subgradient(index);
+            let at_centre = minorants.values()[index] + sparse_product(coordinates, entries, &way);
+            let error = self.components[index].value - at_centre;
+            self.insert(index, coordinates, entries, error);
+        }
+    }
+
     /// Coefficients of the linear part.
     pub(crate) fn linear(&self) -> &[f64] {
         &self.linear
@@ -297,19 +304,19 @@ impl ComponentBundle {
         }
     }
 
-    /// Adds a cut with its linearisation error; a cut that is there already only gets the smaller error. True if it is new.
-    fn insert(&mut self, component: usize, coordinates: &[u32], entries: &[f64], error: f64) -> bool {
+    /// Adds a cut with its linearisation error; a cut that is there already only gets the smaller error. Returns its place, and
+    /// whether the model says more now.
+    fn insert(&mut self, component: usize, coordinates: &[u32], entries: &[f64], error: f64) -> (usize, bool) {
         // Round-off may make an error slightly negative; convexity does not.
         let error = error.max(0.0);
         let hash = hash(coordinates, entries);
         let is_twin = |cut: &Cut| cut.hash == hash && self.subgradient(cut) == (coordinates, entries);
         if let Some(twin) = self.components[component].cuts.iter().position(is_twin) {
             let cut = &mut self.components[component].cuts[twin];
-            // Kept alive, but not what the loop would call a new cut, unless it now says more.
             let is_tighter = error < cut.error * (1.0 - 1e-9);
             cut.error = cut.error.min(error);
             cut.age = 0;
-            return is_tighter;
+            return (twin, is_tighter);
         }
         for (&coordinate, &entry) in coordinates.iter().zip(entries) {
             // A coordinate may come more than once.
@@ -329,24 +336,22 @@ impl ComponentBundle {
         let weight = f64::from(u8::from(component.cuts.is_empty()));
         component.push(Cut { id, entries: start..self.entries.len(), error, weight, age: 0, hash }, &products);
         self.products = products;
-        true
+        (component.cuts.len() - 1, true)
     }
 
-    /// The combination of a component's cuts with their weights: coordinates, entries and linearisation error.
-    fn aggregate(&mut self, component: usize) -> (Vec<u32>, Vec<f64>, f64) {
-        let mut scatter = std::mem::take(&mut self.scatter);
-        let mut coordinates = vec![];
+    /// Adds up a component's cuts with their weights: writes the coordinates they touch and, there, the sums of their entries;
+    /// returns the sum of their errors.
+    fn combine(&self, component: &Component, coordinates: &mut Vec<u32>, sums: &mut [f64]) -> f64 {
+        coordinates.clear();
         let mut error = 0.0;
-        for cut in self.components[component].cuts.iter().filter(|cut| cut.weight > 0.0) {
-            self.add_to(cut, cut.weight, &mut scatter);
+        for cut in component.cuts.iter().filter(|cut| cut.weight > 0.0) {
+            self.add_to(cut, cut.weight, sums);
             coordinates.extend_from_slice(self.subgradient(cut).0);
             error += cut.weight * cut.error;
         }
         coordinates.sort_unstable();
         coordinates.dedup();
-        let entries = coordinates.iter().map(|&coordinate| std::mem::take(&mut scatter[coordinate as usize])).collect();
-        self.scatter = scatter;
-        (coordinates, entries, error)
+        error
     }
 
     /// The combination of all cuts with their weights, as a cut of the whole function: subgradient and linearisation error.
@@ -385,7 +390,11 @@ impl ComponentBundle {
 
     /// Replaces the lightest cuts of a component by the aggregate of all.
     fn replace_by_aggregate(&mut self, component: usize, count: usize) {
-        let (coordinates, entries, error) = self.aggregate(component);
+        let mut sums = std::mem::take(&mut self.scatter);
+        let mut coordinates = vec![];
+        let error = self.combine(&self.components[component], &mut coordinates, &mut sums);
+        let entries: Vec<f64> = coordinates.iter().map(|&at| std::mem::take(&mut sums[at as usize])).collect();
+        self.scatter = sums;
         let cuts = &self.components[component].cuts;
         let mut by_weight: Vec<(f64, u64)> = cuts.iter().map(|cut| (cut.weight, cut.id)).collect();
         by_weight.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
@@ -393,14 +402,10 @@ impl ComponentBundle {
         let weight: f64 = by_weight.iter().map(|(weight, _)| weight).sum();
         let is_lightest = |cut: &Cut| by_weight.iter().any(|(_, id)| *id == cut.id);
         self.unused += self.components[component].retain(|cut| !is_lightest(cut));
-        self.insert(component, &coordinates, &entries, error);
+        // The aggregate may be a cut that was there, with a weight of its own.
+        let (place, _) = self.insert(component, &coordinates, &entries, error);
         let cuts = &mut self.components[component].cuts;
-        if let Some(last) = cuts.last_mut() {
-            last.weight = weight;
-        }
-        // The aggregate may be a cut that was there: the weights have to add up to 1 all the same.
-        let total: f64 = cuts.iter().map(|cut| cut.weight).sum();
-        cuts.iter_mut().for_each(|cut| cut.weight /= total);
+        cuts[place].weight = if cuts.len() == 1 { 1.0 } else { cuts[place].weight + weight };
     }
 
     /// Bytes that the cuts take.
@@ -470,15 +475,15 @@ fn hash(coordinates: &[u32], entries: &[f64]) -> u64 {
 
 impl Cuts for ComponentBundle {
     fn centre(&self) -> &[f64] {
-        &self.centre
+        &self.centre.point
     }
 
     fn centre_value(&self) -> f64 {
-        self.centre_value
+        self.centre.value
     }
 
     fn is_exact(&self) -> bool {
-        self.is_exact
+        self.centre.is_exact
     }
 
     fn len(&self) -> usize {
@@ -492,10 +497,10 @@ impl Cuts for ComponentBundle {
         proposal: &Proposal,
     ) -> Result<Seen, EvaluationError> {
         let value = function.evaluate_components(trial, &mut self.latest)?;
-        for ((way, to), from) in self.way.iter_mut().zip(trial).zip(&self.centre) {
+        for ((way, to), from) in self.way.iter_mut().zip(trial).zip(&self.centre.point) {
             *way = to - from;
         }
-        let direction = proposal.direction.numbers(self.centre.len());
+        let direction = proposal.direction.numbers(self.centre.point.len());
         let mut slope: f64 = self.linear.iter().zip(direction).map(|(entry, along)| entry * along).sum();
         let mut error = 0.0;
         let mut slopes = std::mem::take(&mut self.slopes);
@@ -531,17 +536,9 @@ impl Cuts for ComponentBundle {
             self.unused += component.retain(|cut| cut.age <= pruning.lifetime);
             self.make_room(index, pruning.cap);
             let (coordinates, entries) = latest.subgradient(index);
-            is_new |= self.insert(index, coordinates, entries, (1.0 - share) * self.new_errors[index]);
+            is_new |= self.insert(index, coordinates, entries, (1.0 - share) * self.new_errors[index]).1;
         }
-        if share == 1.0 {
-            self.centre.copy_from_slice(trial);
-            self.centre_value = seen.value;
-            self.is_exact = true;
-        } else if share > 0.0 {
-            self.is_exact = false;
-            self.centre.iter_mut().zip(&self.way).for_each(|(entry, way)| *entry += share * way);
-            self.centre_value += share * (seen.value - self.centre_value);
-        }
+        self.centre.move_towards(trial, seen.value, share);
         self.latest = latest;
         self.latest_error = (1.0 - share) * seen.error;
         if self.bytes() > pruning.bytes {
@@ -557,21 +554,14 @@ impl Cuts for ComponentBundle {
     }
 
     fn write_aggregates(&self, aggregates: &mut Minorants) -> bool {
-        let mut scatter = vec![0.0; self.centre.len()];
-        let mut coordinates: Vec<u32> = vec![];
+        let mut sums = vec![0.0; self.centre.point.len()];
+        let mut coordinates = vec![];
         aggregates.clear();
         for component in &self.components {
-            coordinates.clear();
-            let mut at_origin = component.value;
-            for cut in component.cuts.iter().filter(|cut| cut.weight > 0.0) {
-                self.add_to(cut, cut.weight, &mut scatter);
-                coordinates.extend_from_slice(self.subgradient(cut).0);
-                at_origin -= cut.weight * (cut.error + self.product(cut, &self.centre));
-            }
-            coordinates.sort_unstable();
-            coordinates.dedup();
-            let entries = coordinates.iter();
-            aggregates.push(at_origin, entries.map(|&at| (at, std::mem::take(&mut scatter[at as usize]))));
+            let error = self.combine(component, &mut coordinates, &mut sums);
+            let rise: f64 = coordinates.iter().map(|&at| sums[at as usize] * self.centre.point[at as usize]).sum();
+            let entries = coordinates.iter().map(|&at| (at, std::mem::take(&mut sums[at as usize])));
+            aggregates.push(component.value - error - rise, entries);
         }
         true
     }
@@ -656,6 +646,19 @@ mod tests {
                 assert!(now <= then + 1e-9 && now >= combination - 1e-9, "{combination} {now} {then}");
             }
         }
+    }
+
+    /// Where the aggregate of all cuts is one of them, that one gets the weight of those replaced.
+    #[test]
+    fn an_aggregate_may_be_a_cut_that_is_there() {
+        let cut = |entry: f64| (vec![(0, entry)], 1.0);
+        let cuts = vec![cut(2.0), cut(1.0), cut(3.0)];
+        let mut bundle = ComponentBundle::of_cuts(&[0.0], vec![0.0], &[cuts]);
+        bundle.components[0].cuts.iter_mut().zip([0.5, 0.25, 0.25]).for_each(|(cut, weight)| cut.weight = weight);
+        bundle.make_room(0, 3);
+        let left: Vec<_> =
+            bundle.components[0].cuts.iter().map(|cut| (bundle.subgradient(cut).1[0], cut.weight)).collect();
+        assert_eq!(left, [(2.0, 1.0)]);
     }
 
     #[test]

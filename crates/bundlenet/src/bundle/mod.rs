@@ -11,8 +11,8 @@ pub(crate) use aggregated::{Bundle, Repeats};
 pub(crate) use components::SparseCut;
 pub(crate) use components::{Component, ComponentBundle};
 
-use crate::driver::Function;
 use crate::error::EvaluationError;
+use crate::function::Function;
 use crate::master::Proposal;
 use crate::oracle::Minorants;
 
@@ -23,7 +23,8 @@ pub(crate) trait Cuts {
     /// The function's value at the centre, or an upper bound where the centre has moved to a point not evaluated.
     fn centre_value(&self) -> f64;
 
-    /// Whether it is the value, and no upper bound.
+    /// Whether that is the value. Only asked where another evaluation of the centre would help: it does not help a network,
+    /// whose centre is never quite a point that was evaluated.
     fn is_exact(&self) -> bool {
         true
     }
@@ -52,6 +53,37 @@ pub(crate) trait Cuts {
     /// function; false where there are no components.
     fn write_aggregates(&self, _aggregates: &mut Minorants) -> bool {
         false
+    }
+}
+
+/// The point that the cuts are around.
+#[derive(Clone, Debug)]
+pub(crate) struct Centre {
+    pub(crate) point: Vec<f64>,
+    /// The function's value there, or an upper bound.
+    pub(crate) value: f64,
+    /// Whether it is the value.
+    pub(crate) is_exact: bool,
+}
+
+impl Centre {
+    fn new(point: &[f64], value: f64) -> Self {
+        Self { point: point.to_vec(), value, is_exact: true }
+    }
+
+    /// Moves a share of the way to a point where the function has the given value; the centre's value moves by the same share,
+    /// which is an upper bound by convexity.
+    fn move_towards(&mut self, point: &[f64], value: f64, share: f64) {
+        if share == 1.0 {
+            self.point.copy_from_slice(point);
+            self.value = value;
+            self.is_exact = true;
+        } else if share > 0.0 {
+            let stay = 1.0 - share;
+            self.point.iter_mut().zip(point).for_each(|(entry, target)| *entry = share * target + stay * *entry);
+            self.value = share * value + stay * self.value;
+            self.is_exact = false;
+        }
     }
 }
 

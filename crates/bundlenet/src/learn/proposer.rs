@@ -8,7 +8,7 @@ use super::network::{Network, Tape};
 use super::ops::decoder::step_length;
 use super::real::Real;
 use crate::bundle::{Bundle, CentrePolicy, Cuts};
-use crate::master::{FIRST_CUTS, Outcome, Proposal, Proposer};
+use crate::master::{FIRST_CUTS, Outcome, Proposal, Proposer, Proximity};
 use crate::method::Start;
 use crate::oracle::Domain;
 use crate::vectors::dot;
@@ -35,6 +35,7 @@ pub(crate) struct NetworkProposer<S> {
     slopes: Vec<f64>,
     /// For a run on its own; runs in step share one.
     tape: Option<Tape<S>>,
+    calibration: Option<Calibration>,
     /// Features of a recorded run in the place of this one's.
     #[cfg(test)]
     pub(crate) replay: Option<std::collections::VecDeque<(Vec<f64>, Vec<f64>)>>,
@@ -60,10 +61,16 @@ impl<S: Real> NetworkProposer<S> {
             weighted: Vec::with_capacity(FIRST_CUTS),
             slopes: Vec::with_capacity(FIRST_CUTS),
             tape: None,
+            calibration: None,
             network,
             #[cfg(test)]
             replay: None,
         }
+    }
+
+    /// Keeps the unit of the step length right on functions unlike those the network was trained on.
+    pub(crate) fn calibrated(self, start: Start<'_>) -> Self {
+        Self { calibration: Some(Calibration::new(start)), ..self }
     }
 
     /// The features as they are before standardisation.
@@ -147,6 +154,9 @@ impl<S: Real> NetworkProposer<S> {
         self.weights.resize(self.places.len(), S::ZERO);
         attention.forward(&self.logits, &mut self.weights, &mut self.sorted);
         proposal.eta = step_length(raw[0], self.unit);
+        if let Some(length) = self.calibration.as_mut().and_then(|calibration| calibration.first_length.take()) {
+            proposal.eta = proposal.eta.min(length);
+        }
         if !is_replayed && let Some(&coefficient) = by_observation.last() {
             // The slopes of the master at these weights are one more observation, and lead to the final ones.
             self.observe_slopes(bundle, proposal.eta);
@@ -214,6 +224,49 @@ impl<S: Real> NetworkProposer<S> {
     }
 }
 
+/// What steps say about the unit of the step length.
+struct Calibration {
+    /// The most that the first step may be.
+    first_length: Option<f64>,
+    /// Steps in a row that went much too far.
+    far_steps: usize,
+}
+
+/// Constants of the calibration; `docs/experiments.md` has the figures.
+mod calibration {
+    /// The first step of the classical method is about half of what is best.
+    pub(super) const FIRST: f64 = 1.5;
+    /// Share of the promised decrease beyond which the function has shown nothing but a slope, and what follows from that.
+    pub(super) const LINEAR: f64 = 0.8;
+    pub(super) const LONGER: f64 = 3.0;
+    /// How far off, beside what was promised, new cuts are that come from much too far away, how many of them in a row mean
+    /// something, and what.
+    pub(super) const FAR: f64 = 3.0;
+    pub(super) const FAR_STEPS: usize = 2;
+    pub(super) const SHORTER: f64 = 0.4;
+}
+
+impl Calibration {
+    fn new(start: Start<'_>) -> Self {
+        // A value other than 0 tells of a length that holds for any function.
+        let length = || calibration::FIRST * Proximity::automatic(start.point, start.value).eta();
+        Self { first_length: (start.value != 0.0).then(length), far_steps: 0 }
+    }
+
+    /// What the unit is to be multiplied by after a step.
+    fn factor(&mut self, outcome: &Outcome<'_>) -> f64 {
+        let is_far = outcome.decrease < 0.0 && outcome.error > calibration::FAR * outcome.promised;
+        self.far_steps = if is_far { self.far_steps + 1 } else { 0 };
+        if outcome.decrease > calibration::LINEAR * outcome.promised {
+            calibration::LONGER
+        } else if self.far_steps >= calibration::FAR_STEPS {
+            calibration::SHORTER
+        } else {
+            1.0
+        }
+    }
+}
+
 /// Largest slope of the master observed, relative to the mean.
 const SLOPE_LIMIT: f64 = 5.0;
 
@@ -239,6 +292,9 @@ impl<S: Real> Proposer for NetworkProposer<S> {
     }
 
     fn learn(&mut self, bundle: &Bundle, outcome: &Outcome<'_>) {
+        if let Some(calibration) = &mut self.calibration {
+            self.unit *= calibration.factor(outcome);
+        }
         self.tracker.learn(bundle, outcome);
     }
 }

@@ -2,15 +2,13 @@
 
 use super::product::ProductMaster;
 use super::proximity::Proximity;
-use super::{Outcome, Proposal, Proposer, Strategy};
-use crate::bundle::{CentrePolicy, ComponentBundle, Cuts};
+use super::{Outcome, Proposal, Proposer};
+use crate::bundle::{ComponentBundle, Cuts};
 use crate::oracle::Domain;
 use crate::vectors::Padded;
 
 /// How far, as a share of the promised decrease, weights may be from the best. A more exact master brings no better steps.
 const ACCURACY: f64 = 0.05;
-/// How far beyond the minimum of the parabola the centre goes: values between were upper bounds.
-const BEYOND: f64 = 1.5;
 /// Factor on it while steps bring nothing new, and the least it becomes.
 const SHARPER: f64 = 0.1;
 const SHARPEST: f64 = 1e-12;
@@ -18,20 +16,15 @@ const SHARPEST: f64 = 1e-12;
 /// The master over the weights of all components' cuts, with a step-size strategy.
 pub(crate) struct ComponentProposer {
     proximity: Proximity,
-    is_automatic: bool,
-    /// Whether the length of steps has been found.
-    is_settled: bool,
     master: ProductMaster,
     is_nonnegative: Vec<bool>,
     accuracy: f64,
 }
 
 impl ComponentProposer {
-    pub(crate) fn new(proximity: Proximity, strategy: Strategy, domain: &Domain, dim: usize) -> Self {
+    pub(crate) fn new(proximity: Proximity, domain: &Domain, dim: usize) -> Self {
         Self {
             proximity,
-            is_automatic: strategy == Strategy::Auto,
-            is_settled: false,
             master: ProductMaster::default(),
             is_nonnegative: (0..dim).map(|index| domain.is_nonnegative(index)).collect(),
             accuracy: ACCURACY,
@@ -54,17 +47,12 @@ impl Proposer for ComponentProposer {
         proposal.norm_squared = solved.norm_squared;
         proposal.sigma = solved.sigma;
         proposal.master_gap = solved.gap;
-        proposal.centre_policy = match (self.is_automatic, self.is_settled) {
-            (false, _) => CentrePolicy::Hard,
-            (true, false) => CentrePolicy::Reach,
-            (true, true) => CentrePolicy::Parabola { factor: BEYOND },
-        };
+        proposal.centre_policy = self.proximity.centre_policy();
     }
 
     fn learn(&mut self, _cuts: &ComponentBundle, outcome: &Outcome<'_>) {
         // Where the cuts are the same as before only better weights can make a difference.
         self.accuracy = if outcome.is_repeated { (SHARPER * self.accuracy).max(SHARPEST) } else { ACCURACY };
-        self.is_settled = true;
         self.proximity.update(outcome);
     }
 }

@@ -29,7 +29,8 @@ pub(crate) const FIRST_CUTS: usize = 128;
 pub(crate) struct Proposal {
     /// Step length, `eta`.
     pub(crate) eta: f64,
-    /// Places and weights `theta` of the cuts that have one; they add up to 1.
+    /// Places and weights `theta` of the cuts that have one; they add up to 1. Empty where cuts are of components: those
+    /// carry their weights themselves.
     pub(crate) weights: Vec<(usize, f64)>,
     /// Direction `w = sum theta_i g_i - mu`; the trial point is `centre - eta w`. With a metric `M` it is `M w`.
     pub(crate) direction: Padded,

@@ -292,7 +292,7 @@ impl ProductMaster {
     fn newton(&mut self, bundle: &mut ComponentBundle, eta: f64) {
         let mut limited = std::mem::take(&mut self.limited);
         let size = self.support.columns.len();
-        let most = (CHEAP / (size * size * size + 1)).clamp(1, MOST_STEPS);
+        let most = (CHEAP / size.saturating_pow(3).max(1)).clamp(1, MOST_STEPS);
         for attempt in 0..most {
             if attempt > 0 {
                 self.price(bundle, eta);

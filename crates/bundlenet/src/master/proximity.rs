@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::Outcome;
+use crate::bundle::CentrePolicy;
 
 /// How `eta` is chosen.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -66,10 +67,12 @@ mod components {
     pub(super) const START: f64 = 3.5;
     /// The most that the first step may turn out too short, and too long.
     pub(super) const FINDING_FACTORS: (f64, f64) = (0.001, 6.0);
-    /// Later steps are to end at twice the way to where the model with the new cuts is least: by these factors they get
+    /// Later steps are to end at about twice the way to where the model with the new cuts is least: by these factors they get
     /// there, half of the way (on a logarithmic scale) in each step.
-    pub(super) const BEYOND: f64 = 1.85;
+    pub(super) const BEYOND_REACH: f64 = 1.85;
     pub(super) const FACTORS: (f64, f64) = (0.5, 2.0);
+    /// How far beyond the minimum of the parabola the centre goes: values between were upper bounds.
+    pub(super) const BEYOND_PARABOLA: f64 = 1.5;
     /// The longest step.
     pub(super) const MOST: f64 = 1e6;
 }
@@ -112,8 +115,29 @@ impl Proximity {
         Self { by_component: true, ..Self::new(Strategy::Auto, eta) }
     }
 
+    /// `auto` with a length that has been found already.
+    pub(crate) fn going_on(eta: f64) -> Self {
+        let eta = eta.clamp(LEAST, MOST);
+        Self { steps: auto::FINDING_STEPS, floor: auto::FLOOR_SHARE * eta, ..Self::new(Strategy::Auto, eta) }
+    }
+
+    /// `auto` for cuts of each component, with a length that has been found already.
+    pub(crate) fn going_on_with_components(eta: f64) -> Self {
+        Self { by_component: true, steps: 1, ..Self::new(Strategy::Auto, eta.clamp(LEAST, components::MOST)) }
+    }
+
     pub(crate) fn eta(&self) -> f64 {
         self.eta
+    }
+
+    /// What becomes of the centre after the next step: with components it follows every one, and the first to wherever the model
+    /// says, for the length of steps has yet to be found.
+    pub(crate) fn centre_policy(&self) -> CentrePolicy {
+        match (self.by_component, self.steps) {
+            (false, _) => CentrePolicy::Hard,
+            (true, 0) => CentrePolicy::Reach,
+            (true, _) => CentrePolicy::Parabola { factor: components::BEYOND_PARABOLA },
+        }
     }
 
     pub(crate) fn update(&mut self, outcome: &Outcome<'_>) {
@@ -138,7 +162,7 @@ impl Proximity {
                     found.clamp(least, most)
                 } else {
                     let (least, most) = components::FACTORS;
-                    (components::BEYOND * outcome.reach).clamp(least, most).sqrt()
+                    (components::BEYOND_REACH * outcome.reach).clamp(least, most).sqrt()
                 }
             }
             (Strategy::Auto, _) if self.steps <= auto::FINDING_STEPS => {

@@ -1,8 +1,8 @@
 //! Adam (Kingma and Ba, 2015) on subgradients.
 
 use super::{Method, Progress, Start, StepReport};
-use crate::driver::Function;
 use crate::error::EvaluationError;
+use crate::function::Function;
 
 const FIRST_DECAY: f64 = 0.9;
 const SECOND_DECAY: f64 = 0.999;

@@ -4,8 +4,8 @@ use std::time::Instant;
 
 use super::{Bound, Method, Progress, StepReport};
 use crate::bundle::{Cuts, Pruning};
-use crate::driver::Function;
 use crate::error::EvaluationError;
+use crate::function::Function;
 use crate::master::{ETA_STAR, Outcome, Proposal, Proposer};
 use crate::oracle::Minorants;
 use crate::vectors::add_scaled;
@@ -38,7 +38,7 @@ pub(crate) struct BundleMethod<P: Proposer> {
     is_provable: bool,
     /// Null steps in a row that brought no new cut.
     repeats: usize,
-    master_seconds: f64,
+    proposal_seconds: f64,
 }
 
 impl<P: Proposer> BundleMethod<P> {
@@ -58,13 +58,14 @@ impl<P: Proposer> BundleMethod<P> {
             aggregates: Minorants::new(),
             is_provable: function.minimizer_box().is_some(),
             repeats: 0,
-            master_seconds: 0.0,
+            proposal_seconds: 0.0,
         }
     }
 
-    /// Keeps what another method has found out about the minimum.
-    pub(crate) fn with_bounds_of<Q: Proposer>(self, other: &BundleMethod<Q>) -> Self {
-        Self { best: other.best, lower_bound: other.lower_bound, ..self }
+    /// Takes over what another method has found out about the minimum.
+    pub(crate) fn adopt<Q: Proposer>(&mut self, other: &BundleMethod<Q>) {
+        self.best = self.best.min(other.best);
+        self.lower_bound = self.lower_bound.max(other.lower_bound);
     }
 
     /// Takes over what another method has found out about the minimum, and goes on from its centre: one evaluation.
@@ -73,8 +74,7 @@ impl<P: Proposer> BundleMethod<P> {
         function: &mut Function<'_>,
         other: &BundleMethod<Q>,
     ) -> Result<Progress, EvaluationError> {
-        self.best = other.best;
-        self.lower_bound = self.lower_bound.max(other.lower_bound);
+        self.adopt(other);
         self.trial.copy_from_slice(other.cuts.centre());
         let seen = self.cuts.evaluate(function, &self.trial, &self.proposal)?;
         self.best = self.best.min(seen.value);
@@ -102,7 +102,7 @@ impl<P: Proposer> BundleMethod<P> {
         let result = propose(&mut self.proposer, &mut self.cuts, &mut self.proposal);
         self.is_fresh = true;
         self.raise_lower_bound();
-        self.master_seconds += begin.elapsed().as_secs_f64();
+        self.proposal_seconds += begin.elapsed().as_secs_f64();
         result
     }
 
@@ -119,13 +119,23 @@ impl<P: Proposer> BundleMethod<P> {
         &self.proposer
     }
 
+    /// The least value seen.
+    pub(crate) fn best(&self) -> f64 {
+        self.best
+    }
+
     pub(crate) fn cuts(&self) -> &P::Cuts {
         &self.cuts
     }
 
+    /// Changes the proposer before the first step.
+    pub(crate) fn with_proposer(self, change: impl FnOnce(P) -> P) -> Self {
+        Self { proposer: change(self.proposer), ..self }
+    }
+
     /// Counts time that a computation for many runs took for this one.
-    pub(crate) fn add_master_seconds(&mut self, seconds: f64) {
-        self.master_seconds += seconds;
+    pub(crate) fn add_proposal_seconds(&mut self, seconds: f64) {
+        self.proposal_seconds += seconds;
     }
 
     /// The aggregate subgradient inequality `f(y) >= f(c) - sigma + w'(y - c)`, which holds for any weights on the cuts, at
@@ -180,7 +190,8 @@ impl<P: Proposer> BundleMethod<P> {
             return Ok(Progress::Optimal);
         }
         self.write_trial(function);
-        if (self.trial == self.cuts.centre() && self.cuts.is_exact()) || self.repeats > MOST_REPEATS {
+        let is_at_centre = self.trial == self.cuts.centre();
+        if (is_at_centre && self.cuts.is_exact()) || self.repeats > MOST_REPEATS {
             return Ok(Progress::Stalled);
         }
         let seen = self.cuts.evaluate(function, &self.trial, &self.proposal)?;
@@ -188,7 +199,12 @@ impl<P: Proposer> BundleMethod<P> {
         let value = seen.value;
         self.best = self.best.min(value);
         let is_serious = value <= centre_value - SERIOUS_SHARE * promised;
-        let share = self.proposal.centre_policy.share(is_serious, value - centre_value, promised, seen.reach);
+        let share = if is_at_centre {
+            // The value of the centre was an upper bound, and is no longer.
+            1.0
+        } else {
+            self.proposal.centre_policy.share(is_serious, value - centre_value, promised, seen.reach)
+        };
         let is_new = self.cuts.take(&self.trial, &seen, share, &self.proposal, self.pruning);
         let is_repeated = !is_serious && !is_new;
         self.repeats = if is_repeated { self.repeats + 1 } else { 0 };
@@ -231,11 +247,11 @@ impl<P: Proposer> Method for BundleMethod<P> {
     }
 
     fn master_seconds(&self) -> f64 {
-        self.master_seconds
+        if P::IS_NETWORK { 0.0 } else { self.proposal_seconds }
     }
 
-    fn is_network(&self) -> bool {
-        P::IS_NETWORK
+    fn network_seconds(&self) -> f64 {
+        if P::IS_NETWORK { self.proposal_seconds } else { 0.0 }
     }
 
     fn bound(&mut self, best: f64, function: &mut Function<'_>) -> Option<Bound> {

@@ -1,8 +1,8 @@
 //! Subgradient descent: a step along the subgradient, halved when more than two steps brought no new best.
 
 use super::{Method, Progress, Start, StepReport};
-use crate::driver::Function;
 use crate::error::EvaluationError;
+use crate::function::Function;
 
 /// Steps without a new best after which the length is halved.
 const PATIENCE: usize = 2;

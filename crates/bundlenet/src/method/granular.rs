@@ -6,8 +6,8 @@
 
 use super::{Bound, BundleMethod, Method, Progress};
 use crate::bundle::{Bundle, Cuts, Pruning};
-use crate::driver::Function;
 use crate::error::EvaluationError;
+use crate::function::Function;
 use crate::master::{ComponentProposer, FIRST_CUTS, Proximity, QuadraticProposer, Strategy};
 
 /// How much longer than a step without components a step with them may take. Without components 7 to 50 times as many steps
@@ -63,12 +63,13 @@ impl Granular {
         let cuts = self.components.cuts();
         let (mut subgradient, error) = cuts.aggregate_all();
         let (centre, value) = (cuts.centre(), cuts.centre_value());
-        let mut bundle = Bundle::new(centre, value, &subgradient, function.domain(), self.pruning.cap.min(FIRST_CUTS));
-        bundle.loosen(error);
+        let bundle = Bundle::new(centre, value, function.domain(), self.pruning.cap.min(FIRST_CUTS));
+        let bundle = bundle.with_cut(&subgradient, error);
         let newest_error = cuts.latest_cut(&mut subgradient);
-        bundle.insert(&subgradient, newest_error);
-        let next = BundleMethod::new(function, bundle, proposer, self.pruning, self.components.tolerance());
-        self.aggregated = Some(next.with_bounds_of(&self.components));
+        let bundle = bundle.with_cut(&subgradient, newest_error);
+        let mut next = BundleMethod::new(function, bundle, proposer, self.pruning, self.components.tolerance());
+        next.adopt(&self.components);
+        self.aggregated = Some(next);
     }
 
     /// Goes on with the components, from the point that was reached without them, for as long again as the run has taken.
@@ -88,9 +89,9 @@ impl Method for Granular {
     fn step(&mut self, function: &mut Function<'_>) -> Result<Progress, EvaluationError> {
         if let Some(aggregated) = &mut self.aggregated {
             let progress = aggregated.step(function)?;
-            // Where components prove nothing they are of no use for the end.
+            // Components are of use for the end where they prove what the whole function's cuts do not.
             let is_end = !matches!(progress, Progress::Step(_));
-            let can_return = is_end && self.components.is_provable();
+            let can_return = is_end && self.components.is_provable() && !aggregated.is_provable();
             return if can_return { self.return_to_components(function, progress) } else { Ok(progress) };
         }
         let spent = self.master_seconds();

@@ -4,14 +4,18 @@ mod adam;
 mod bundle;
 mod descent;
 mod granular;
+mod hybrid;
+mod make;
 
 pub(crate) use adam::Adam;
 pub(crate) use bundle::BundleMethod;
 pub(crate) use descent::Descent;
 pub(crate) use granular::Granular;
+pub(crate) use hybrid::Hybrid;
+pub(crate) use make::{make_method, network_method};
 
-use crate::driver::Function;
 use crate::error::EvaluationError;
+use crate::function::Function;
 use crate::oracle::Minorants;
 
 /// One way to minimise.
@@ -22,14 +26,14 @@ pub(crate) trait Method {
     /// The point evaluated by the last step.
     fn trial(&self) -> &[f64];
 
-    /// Seconds spent in the master problem, or in the network in its place, so far.
+    /// Seconds spent in the master problem so far.
     fn master_seconds(&self) -> f64 {
         0.0
     }
 
-    /// Whether a network takes the place of the master problem.
-    fn is_network(&self) -> bool {
-        false
+    /// Seconds spent in a network in its place so far.
+    fn network_seconds(&self) -> f64 {
+        0.0
     }
 
     /// What the method knows of how far the best value is from the minimum; `None` if it knows nothing.
@@ -96,8 +100,8 @@ impl<M: Method + ?Sized> Method for Box<M> {
         (**self).master_seconds()
     }
 
-    fn is_network(&self) -> bool {
-        (**self).is_network()
+    fn network_seconds(&self) -> f64 {
+        (**self).network_seconds()
     }
 
     fn bound(&mut self, best: f64, function: &mut Function<'_>) -> Option<Bound> {

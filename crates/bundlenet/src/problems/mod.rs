@@ -7,6 +7,7 @@ mod json;
 mod knapsack;
 pub mod network_design;
 mod random;
+mod safe;
 mod text;
 
 use std::path::Path;
@@ -16,6 +17,7 @@ pub use format::Format;
 pub use generate::{Family, GENERATOR_VERSION, Generated, Generator, Manifest, ManifestEntry, Split};
 pub use knapsack::{BinaryKnapsack, ContinuousKnapsack, HardKnapsack};
 pub use network_design::{NetworkDesign, NetworkDesignDual};
+pub use safe::{SafeBound, UnsafeBound};
 
 pub(crate) use random::Stream;
 
@@ -138,6 +140,30 @@ impl Problem {
         match self {
             Self::NetworkDesign(instance) => Box::new(NetworkDesignDual::new(instance)),
             Self::Assignment(instance) => Box::new(AssignmentDual::new(instance)),
+        }
+    }
+
+    /// A bound on the optimum that holds in exact arithmetic: the value of the dual at multipliers, rounded to dyadic
+    /// numbers. It costs less than two oracle calls.
+    ///
+    /// # Errors
+    /// If the data are not integers, or too large; if the multipliers are not finite, too large, or of another number
+    /// than the dual's.
+    pub fn safe_bound(&self, multipliers: &[f64]) -> Result<SafeBound, UnsafeBound> {
+        match self {
+            Self::NetworkDesign(instance) => instance.safe_bound(multipliers),
+            Self::Assignment(instance) => instance.safe_bound(multipliers),
+        }
+    }
+
+    /// Whether there are safe bounds: data have to be integers, and not too large.
+    ///
+    /// # Errors
+    /// If there are none, with the number at fault.
+    pub fn check_integers(&self) -> Result<(), UnsafeBound> {
+        match self {
+            Self::NetworkDesign(instance) => instance.check_integers(),
+            Self::Assignment(instance) => instance.check_integers(),
         }
     }
 }

@@ -42,6 +42,61 @@ pub fn assignment() -> impl Strategy<Value = Assignment> {
     })
 }
 
+/// Networks with whole data, small enough to try all designs.
+pub fn tiny_network() -> impl Strategy<Value = NetworkDesign> {
+    let data = |(arcs, commodities): (usize, usize)| {
+        (
+            prop::collection::vec((0_usize..3, 1_usize..3, 0_i32..20, 1_i32..4), arcs),
+            prop::collection::vec((0_usize..3, 1_usize..3, 1_i32..4), commodities),
+            prop::collection::vec(0_i32..9, arcs * commodities),
+        )
+    };
+    (1_usize..6, 1_usize..3).prop_flat_map(data).prop_map(|(arcs, demands, costs)| {
+        let arc = |(tail, shift, fixed, capacity): (usize, usize, i32, i32)| Arc {
+            tail,
+            head: (tail + shift) % 3,
+            fixed_cost: fixed.into(),
+            capacity: capacity.into(),
+        };
+        let commodity = |(origin, shift, demand): (usize, usize, i32)| Commodity {
+            origin,
+            destination: (origin + shift) % 3,
+            demand: demand.into(),
+        };
+        let arcs = arcs.into_iter().map(arc).collect();
+        let commodities = demands.into_iter().map(commodity).collect();
+        NetworkDesign::new(3, arcs, commodities, costs.into_iter().map(f64::from).collect()).unwrap()
+    })
+}
+
+/// Assignments with whole data in both senses, small enough to try all.
+pub fn tiny_assignment() -> impl Strategy<Value = Assignment> {
+    let data = |(bins, items): (usize, usize)| {
+        (
+            prop::collection::vec(1_u32..30, bins),
+            prop::collection::vec((0_i32..20).prop_map(f64::from), bins * items),
+            prop::collection::vec(1_u32..15, bins * items),
+        )
+    };
+    let sense = prop_oneof![Just(Sense::Maximize), Just(Sense::Minimize)];
+    ((1_usize..4, 1_usize..6).prop_flat_map(data), sense).prop_map(|((capacities, profits, weights), sense)| {
+        let items = profits.len() / capacities.len();
+        Assignment::new(sense, items, capacities, profits, weights).unwrap()
+    })
+}
+
+/// A point with whole numbers, which make ties, and real ones.
+pub fn point(seed: u64, dim: usize) -> Vec<f64> {
+    let mut state = seed | 1;
+    (0..dim)
+        .map(|_| {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            let number = (state >> 11) as f64 / (1_u64 << 53) as f64 * 24.0 - 12.0;
+            if state >> 60 & 1 == 0 { number.round() } else { number }
+        })
+        .collect()
+}
+
 /// Two nodes, two parallel arcs, two commodities, in `.dat`.
 pub const DAT: &str = "\
 2 2 2

@@ -92,6 +92,11 @@ impl Assignment {
         &self.weights[bin * self.items..(bin + 1) * self.items]
     }
 
+    /// Profits (or costs) by bin, then item.
+    pub(crate) fn all_profits(&self) -> &[f64] {
+        &self.profits
+    }
+
     /// Mean total weight of all items in a bin, over the mean capacity times the number of bins: above 1, not every
     /// item can be placed on average.
     #[must_use]

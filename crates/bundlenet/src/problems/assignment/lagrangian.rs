@@ -15,7 +15,7 @@ use crate::oracle::{Domain, Minorants, Oracle, OracleError, Sense, SumOracle};
 use crate::problems::knapsack::{BinaryKnapsack, HardKnapsack};
 
 /// Bins times items from which several threads pay: below, a task costs less than handing it over.
-const PARALLEL_CELLS: usize = 4000;
+pub(super) const PARALLEL_CELLS: usize = 4000;
 
 /// The Lagrangian dual of an [`Assignment`] as an oracle.
 ///

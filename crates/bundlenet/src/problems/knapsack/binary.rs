@@ -8,27 +8,9 @@
 //! 4. Solve the core by dynamic programming over the capacity that the settled items leave, row by row, or by branch
 //!    and bound where that capacity, in units of the greatest common divisor of the weights, is too large for a table.
 
-use thiserror::Error;
-
+use super::branch::{HardKnapsack, MAX_TABLE, Search, table_unit};
 use super::{Filled, fill};
 use crate::simd::{Block, LANES, Lanes, blocks_for, flat, flat_mut, multiversion};
-
-/// Most numbers a dynamic programming table may have (32 MiB); larger cores go to branch and bound.
-const MAX_TABLE: usize = 1 << 22;
-
-/// Nodes after which branch and bound gives up: seconds.
-const MAX_NODES: u64 = 100_000_000;
-
-/// A 0/1 knapsack that could not be solved in reasonable time: its capacity is too large for a table, and its profits
-/// leave branch and bound nothing to prune by.
-#[derive(Clone, Copy, Debug, Error, PartialEq, Eq)]
-#[error(
-    "a 0/1 knapsack is too hard: expected a solution within {MAX_NODES} nodes, found none with {open} items undecided and room {room}"
-)]
-pub struct HardKnapsack {
-    open: usize,
-    room: u64,
-}
 
 /// A solver for 0/1 knapsacks of up to a given size. It allocates only when it is made.
 ///
@@ -51,9 +33,7 @@ pub struct BinaryKnapsack {
     core: Vec<u32>,
     /// Rows of the dynamic programming table.
     table: Vec<f64>,
-    /// The path of branch and bound, and the best one found.
-    path: Vec<bool>,
-    best_path: Vec<bool>,
+    search: Search,
     chosen: Vec<u32>,
 }
 
@@ -70,8 +50,7 @@ impl BinaryKnapsack {
             keys: vec![Block::splat(0.0); blocks],
             core: Vec::with_capacity(items),
             table: vec![0.0; table],
-            path: Vec::with_capacity(items),
-            best_path: Vec::with_capacity(items),
+            search: Search::new(items),
             chosen: Vec::with_capacity(items),
         }
     }
@@ -141,17 +120,12 @@ impl BinaryKnapsack {
     /// Chooses from the core; false if nothing beats the incumbent.
     #[inline(always)]
     fn solve_core(&mut self, room: f64, incumbent: f64) -> Result<bool, HardKnapsack> {
-        let fits = |room: f64, rows: usize, table: usize| (room as usize + 1).saturating_mul(rows + 1) <= table;
-        if fits(room, self.core.len(), self.table.len()) {
-            return Ok(self.dynamic_programming(room as usize, 1, incumbent));
-        }
         let weights = flat(&self.weights);
-        let unit = self.core.iter().map(|&at| weights[at as usize] as u64).fold(0, greatest_common_divisor).max(1);
-        let units = (room / unit as f64).floor();
-        if fits(units, self.core.len(), self.table.len()) {
-            return Ok(self.dynamic_programming(units as usize, unit as usize, incumbent));
+        let core = self.core.iter().map(|&at| weights[at as usize] as u64);
+        match table_unit(room as u64, core, self.table.len()) {
+            Some(unit) => Ok(self.dynamic_programming((room as u64 / unit) as usize, unit as usize, incumbent)),
+            None => self.branch_and_bound(room as u64, incumbent),
         }
-        self.branch_and_bound(room, incumbent)
     }
 
     /// Copies the items with a profit that fit, except for those without weight, which are chosen at once; returns how
@@ -260,70 +234,18 @@ impl BinaryKnapsack {
         true
     }
 
-    /// Chooses from the core by depth-first branch and bound; false if nothing beats the incumbent.
-    fn branch_and_bound(&mut self, room: f64, incumbent: f64) -> Result<bool, HardKnapsack> {
+    /// Chooses from the core by branch and bound; false if nothing beats the incumbent.
+    fn branch_and_bound(&mut self, room: u64, incumbent: f64) -> Result<bool, HardKnapsack> {
         let (profits, weights, keys) = (flat(&self.profits), flat(&self.weights), flat(&self.keys));
-        // Best ratio first, so that the relaxation of any tail is a walk along it.
         self.core.sort_unstable_by(|&a, &b| keys[a as usize].total_cmp(&keys[b as usize]).then(a.cmp(&b)));
         let core = &self.core;
-        let item = |depth: usize| (profits[core[depth] as usize], weights[core[depth] as usize]);
-        let relaxation = |from: usize, mut room: f64| {
-            let mut value = 0.0;
-            for depth in from..core.len() {
-                let (profit, weight) = item(depth);
-                if weight > room {
-                    return value + profit / weight * room;
-                }
-                value += profit;
-                room -= weight;
-            }
-            value
-        };
-        let (mut best, mut improved) = (incumbent, false);
-        let (mut value, mut left) = (0.0, room);
-        self.path.clear();
-        let mut nodes = 0;
-        loop {
-            nodes += 1;
-            if nodes > MAX_NODES / core.len() as u64 {
-                return Err(HardKnapsack { open: core.len(), room: room as u64 });
-            }
-            // Take what fits as long as the relaxation promises more than the best found.
-            while self.path.len() < core.len() && value + relaxation(self.path.len(), left) > best {
-                let (profit, weight) = item(self.path.len());
-                let fits = weight <= left;
-                if fits {
-                    value += profit;
-                    left -= weight;
-                }
-                self.path.push(fits);
-            }
-            if self.path.len() == core.len() && value > best {
-                best = value;
-                improved = true;
-                self.best_path.clone_from(&self.path);
-            }
-            // Go back to the last item taken, and leave it.
-            loop {
-                match self.path.pop() {
-                    None => {
-                        if improved {
-                            let taken = core.iter().zip(&self.best_path).filter(|&(_, &taken)| taken);
-                            self.chosen.extend(taken.map(|(&at, _)| self.items[at as usize]));
-                        }
-                        return Ok(improved);
-                    }
-                    Some(false) => {}
-                    Some(true) => {
-                        let (profit, weight) = item(self.path.len());
-                        value -= profit;
-                        left += weight;
-                        self.path.push(false);
-                        break;
-                    }
-                }
-            }
+        let item = |depth: usize| (profits[core[depth] as usize], weights[core[depth] as usize] as u64);
+        let improved = self.search.run(core.len(), item, room, incumbent)?.is_some();
+        if improved {
+            let taken = core.iter().zip(self.search.taken()).filter(|&(_, &taken)| taken);
+            self.chosen.extend(taken.map(|(&at, _)| self.items[at as usize]));
         }
+        Ok(improved)
     }
 }
 
@@ -342,10 +264,6 @@ fn solve<L: Lanes>(
     capacity: u32,
 ) -> Result<(), HardKnapsack> {
     knapsack.solve_kernel::<L>(profits, weights, capacity)
-}
-
-fn greatest_common_divisor(a: u64, b: u64) -> u64 {
-    if b == 0 { a } else { greatest_common_divisor(b, a % b) }
 }
 
 multiversion! {

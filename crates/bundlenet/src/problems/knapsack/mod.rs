@@ -1,8 +1,12 @@
 //! Exact solvers for the two kinds of knapsack that the Lagrangian subproblems are.
 
 mod binary;
+mod branch;
 mod continuous;
+mod whole;
 
-pub use binary::{BinaryKnapsack, HardKnapsack};
+pub use binary::BinaryKnapsack;
+pub use branch::HardKnapsack;
 pub use continuous::ContinuousKnapsack;
 pub(crate) use continuous::{Filled, fill, fill_from};
+pub(crate) use whole::WholeKnapsack;

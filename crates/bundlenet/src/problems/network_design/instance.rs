@@ -130,6 +130,11 @@ impl NetworkDesign {
         &self.routing_costs[arc * count..(arc + 1) * count]
     }
 
+    /// Costs of routing by arc, then commodity.
+    pub(crate) fn all_routing_costs(&self) -> &[f64] {
+        &self.routing_costs
+    }
+
     /// Whether a commodity may use an arc: not back into its origin, nor out of its destination.
     ///
     /// # Panics

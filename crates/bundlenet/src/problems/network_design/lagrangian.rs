@@ -16,7 +16,7 @@ use crate::problems::knapsack::{Filled, fill_from};
 use crate::simd::{Block, LANES, Lanes, blocks_for, flat, flat_mut, multiversion};
 
 /// Arcs times commodities that are worth a task of their own: some 20 microseconds of work.
-const CELLS_PER_TASK: usize = 1 << 15;
+pub(super) const CELLS_PER_TASK: usize = 1 << 15;
 
 /// More tasks than this would not keep more threads busy.
 const MAX_TASKS: usize = 32;

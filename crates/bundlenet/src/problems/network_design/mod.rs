@@ -15,6 +15,7 @@ mod instance;
 mod lagrangian;
 pub(crate) mod parse;
 mod primal;
+mod safe;
 mod write;
 
 pub use instance::{Arc, Commodity, NetworkDesign};
