@@ -1,7 +1,6 @@
 //! From errors to exit codes.
 
 use std::io::{self, Write};
-use std::process::ExitCode;
 
 use bundlenet::{Error, EvaluationError};
 
@@ -26,19 +25,19 @@ impl Failure {
     }
 
     /// Says what went wrong and gives the exit code.
-    pub(crate) fn report(self) -> ExitCode {
+    pub(crate) fn report(self) -> u8 {
         let code = self.code();
         let error = match self {
             Self::Input(error) | Self::Run(error) => error,
-            Self::Reported(code) => return ExitCode::from(code),
+            Self::Reported(code) => return code,
         };
         // A reader that has seen enough, such as `head`, is no failure.
         if error.downcast_ref::<io::Error>().is_some_and(|error| error.kind() == io::ErrorKind::BrokenPipe) {
-            return ExitCode::SUCCESS;
+            return 0;
         }
         // If even this cannot be written, the code must do.
         let _ = writeln!(io::stderr(), "bundlenet: {error}");
-        ExitCode::from(code)
+        code
     }
 }
 

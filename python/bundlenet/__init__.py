@@ -1,0 +1,41 @@
+"""Minimise convex nonsmooth functions, above all Lagrangian duals.
+
+>>> import bundlenet
+>>> result = bundlenet.minimize(lambda x: (abs(x[0]), [1.0 if x[0] > 0 else -1.0]), [3.0])
+>>> result.status
+'optimal'
+"""
+
+from ._bundlenet import (
+    Dual,
+    GeneralizedAssignment,
+    Model,
+    NetworkDesign,
+    Problem,
+    Progress,
+    TrainingProgress,
+    __version__,
+    maximize,
+    minimize,
+    solve_batch,
+    train,
+)
+from ._result import OracleError, Result, Trace
+
+__all__ = [
+    "Dual",
+    "GeneralizedAssignment",
+    "Model",
+    "NetworkDesign",
+    "OracleError",
+    "Problem",
+    "Progress",
+    "Result",
+    "Trace",
+    "TrainingProgress",
+    "__version__",
+    "maximize",
+    "minimize",
+    "solve_batch",
+    "train",
+]

@@ -1,0 +1,246 @@
+import os
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from fractions import Fraction
+from typing import Any, Literal, Protocol, SupportsFloat, TypeAlias, final
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from typing_extensions import Self, disjoint_base
+
+from ._result import Result
+
+__all__ = [
+    "Dual",
+    "GeneralizedAssignment",
+    "Model",
+    "NetworkDesign",
+    "Problem",
+    "Progress",
+    "TrainingProgress",
+    "__version__",
+    "maximize",
+    "minimize",
+    "run_program",
+    "solve_batch",
+    "train",
+]
+
+__version__: str
+
+class _Bounds(Protocol):
+    """What `scipy.optimize.Bounds` is."""
+
+    lb: Any
+    ub: Any
+
+_Path: TypeAlias = str | os.PathLike[str]
+_Pair: TypeAlias = tuple[float | None, float | None]
+_Fun: TypeAlias = Callable[[NDArray[np.float64]], tuple[SupportsFloat, ArrayLike]]
+_Sense: TypeAlias = Literal["min", "max"]
+
+def minimize(
+    fun: _Fun,
+    x0: ArrayLike,
+    *,
+    method: str = "auto",
+    bounds: _Pair | Sequence[_Pair] | NDArray[Any] | _Bounds | None = None,
+    steps: int | None = None,
+    time_limit: float | None = None,
+    tolerance: float = 1e-7,
+    callback: Callable[[Progress], object] | None = None,
+    threads: int | None = None,
+    model: Model | None = None,
+    settings: Mapping[str, Any] | None = None,
+) -> Result: ...
+def maximize(
+    fun: _Fun,
+    x0: ArrayLike,
+    *,
+    method: str = "auto",
+    bounds: _Pair | Sequence[_Pair] | NDArray[Any] | _Bounds | None = None,
+    steps: int | None = None,
+    time_limit: float | None = None,
+    tolerance: float = 1e-7,
+    callback: Callable[[Progress], object] | None = None,
+    threads: int | None = None,
+    model: Model | None = None,
+    settings: Mapping[str, Any] | None = None,
+) -> Result: ...
+def solve_batch(
+    problems: Iterable[Problem],
+    *,
+    method: str = "auto",
+    steps: int | None = None,
+    time_limit: float | None = None,
+    tolerance: float = 1e-7,
+    threads: int | None = None,
+    model: Model | None = None,
+    settings: Mapping[str, Any] | None = None,
+) -> list[Result]: ...
+def train(
+    config: _Path | Mapping[str, Any] | None = None,
+    *,
+    out: _Path,
+    data: _Path | Iterable[_Path] | None = None,
+    validation: _Path | Iterable[_Path] | None = None,
+    resume: bool = False,
+    callback: Callable[[TrainingProgress], object] | None = None,
+    threads: int | None = None,
+) -> Model: ...
+def run_program(arguments: Sequence[str]) -> int: ...
+@final
+class Progress:
+    @property
+    def step(self) -> int: ...
+    @property
+    def value(self) -> float: ...
+    @property
+    def best(self) -> float: ...
+    @property
+    def is_serious(self) -> bool | None: ...
+    @property
+    def estimate(self) -> float | None: ...
+    @property
+    def eta(self) -> float | None: ...
+    @property
+    def cuts(self) -> int | None: ...
+    @property
+    def nfev(self) -> int: ...
+    @property
+    def seconds(self) -> float: ...
+
+@final
+class TrainingProgress:
+    @property
+    def stage(self) -> Literal["optima", "gradient", "evolution"]: ...
+    @property
+    def done(self) -> int: ...
+    @property
+    def total(self) -> int: ...
+    @property
+    def loss(self) -> float | None: ...
+    @property
+    def gaps(self) -> list[float] | None: ...
+
+@disjoint_base
+class Problem:
+    @classmethod
+    def read(cls, path: _Path, *, sense: _Sense | None = None, problem: int | None = None) -> Self: ...
+    @classmethod
+    def generate(
+        cls,
+        family: str,
+        seed: int,
+        *,
+        index: int = 0,
+        base: Problem | None = None,
+        commodities: int | None = None,
+    ) -> Self: ...
+    def write(self, path: _Path) -> None: ...
+    def dual(self) -> Dual: ...
+    def solve(
+        self,
+        x0: ArrayLike | None = None,
+        *,
+        method: str = "auto",
+        steps: int | None = None,
+        time_limit: float | None = None,
+        tolerance: float = 1e-7,
+        callback: Callable[[Progress], object] | None = None,
+        threads: int | None = None,
+        model: Model | None = None,
+        settings: Mapping[str, Any] | None = None,
+    ) -> Result: ...
+    def reference(
+        self,
+        *,
+        time_limit: float = 600.0,
+        callback: Callable[[Progress], object] | None = None,
+        threads: int | None = None,
+    ) -> Result: ...
+    def safe_bound(self, x: ArrayLike) -> Fraction: ...
+
+@final
+class NetworkDesign(Problem):
+    def __new__(
+        cls,
+        nodes: int,
+        *,
+        tails: ArrayLike,
+        heads: ArrayLike,
+        fixed_costs: ArrayLike,
+        capacities: ArrayLike,
+        origins: ArrayLike,
+        destinations: ArrayLike,
+        demands: ArrayLike,
+        routing_costs: ArrayLike,
+    ) -> Self: ...
+    @property
+    def nodes(self) -> int: ...
+    @property
+    def arcs(self) -> int: ...
+    @property
+    def commodities(self) -> int: ...
+    @property
+    def tails(self) -> NDArray[np.int64]: ...
+    @property
+    def heads(self) -> NDArray[np.int64]: ...
+    @property
+    def fixed_costs(self) -> NDArray[np.float64]: ...
+    @property
+    def capacities(self) -> NDArray[np.float64]: ...
+    @property
+    def origins(self) -> NDArray[np.int64]: ...
+    @property
+    def destinations(self) -> NDArray[np.int64]: ...
+    @property
+    def demands(self) -> NDArray[np.float64]: ...
+    @property
+    def routing_costs(self) -> NDArray[np.float64]: ...
+
+@final
+class GeneralizedAssignment(Problem):
+    def __new__(
+        cls, profits: ArrayLike, weights: ArrayLike, capacities: ArrayLike, *, sense: _Sense = "max"
+    ) -> Self: ...
+    @property
+    def bins(self) -> int: ...
+    @property
+    def items(self) -> int: ...
+    @property
+    def sense(self) -> _Sense: ...
+    @property
+    def profits(self) -> NDArray[np.float64]: ...
+    @property
+    def weights(self) -> NDArray[np.int64]: ...
+    @property
+    def capacities(self) -> NDArray[np.int64]: ...
+
+@final
+class Dual:
+    def __call__(self, x: ArrayLike) -> tuple[float, NDArray[np.float64]]: ...
+    @property
+    def dim(self) -> int: ...
+    @property
+    def sense(self) -> _Sense: ...
+    @property
+    def bounds(self) -> _Pair: ...
+
+@final
+class Model:
+    @staticmethod
+    def general() -> Model: ...
+    @staticmethod
+    def untrained(architecture: Mapping[str, Any] | None = None, *, seed: int = 0) -> Model: ...
+    @staticmethod
+    def load(path: _Path) -> Model: ...
+    def save(self, path: _Path, *, half: bool = False) -> None: ...
+    def state_dict(self) -> dict[str, NDArray[np.float32] | NDArray[np.float64]]: ...
+    def load_state_dict(self, state: Mapping[str, ArrayLike]) -> None: ...
+    @property
+    def architecture(self) -> dict[str, Any]: ...
+    @property
+    def card(self) -> dict[str, Any]: ...
+    @property
+    def weight_count(self) -> int: ...
+    def __reduce__(self) -> tuple[Callable[[bytes], Model], tuple[bytes]]: ...

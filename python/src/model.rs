@@ -1,0 +1,164 @@
+//! Trained networks.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use bundlenet::learn::{Architecture, Precision};
+use numpy::{IntoPyArray, PyArrayMethods};
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use pyo3::types::{PyBytes, PyDict, PyMapping};
+use safetensors::SafeTensors;
+use safetensors::tensor::{Dtype, TensorView};
+
+use crate::convert::{deserialized, real_array, serialized};
+use crate::failure::{exception, invalid};
+
+/// A network for the methods `auto`, `hybrid` and `network`: trained, or to be trained.
+#[pyclass(module = "bundlenet")]
+pub(crate) struct Model {
+    model: Arc<bundlenet::Model>,
+}
+
+impl Model {
+    pub(crate) fn new(model: bundlenet::Model) -> Self {
+        Self { model: Arc::new(model) }
+    }
+
+    pub(crate) fn shared(&self) -> Arc<bundlenet::Model> {
+        Arc::clone(&self.model)
+    }
+
+    fn bytes(&self) -> PyResult<Vec<u8>> {
+        Ok(self.model.to_bytes(Precision::Single)?)
+    }
+}
+
+#[pymethods]
+impl Model {
+    /// The general model, which comes with the package: trained on instances of many kinds and sizes.
+    #[staticmethod]
+    fn general() -> Self {
+        Self { model: bundlenet::Model::general() }
+    }
+
+    /// A network that has learned nothing; `architecture` is as in the table `network` of a training configuration.
+    #[staticmethod]
+    #[pyo3(signature = (architecture=None, *, seed=0))]
+    fn untrained(architecture: Option<&Bound<'_, PyAny>>, seed: u64) -> PyResult<Self> {
+        let architecture: Architecture = match architecture {
+            Some(architecture) => deserialized(architecture, "architecture")?,
+            None => Architecture::default(),
+        };
+        architecture.check().map_err(invalid)?;
+        Ok(Self::new(bundlenet::Model::untrained(&architecture, seed)))
+    }
+
+    /// Reads a checkpoint.
+    #[staticmethod]
+    fn load(py: Python<'_>, path: PathBuf) -> PyResult<Self> {
+        py.detach(|| bundlenet::Model::load(path)).map(Self::new).map_err(exception)
+    }
+
+    /// Writes a checkpoint, with 16 bits for each weight instead of 32 if `half`.
+    #[pyo3(signature = (path, *, half=false))]
+    fn save(&self, py: Python<'_>, path: PathBuf, half: bool) -> PyResult<()> {
+        let precision = if half { Precision::Half } else { Precision::Single };
+        py.detach(|| self.model.save(path, precision)).map_err(exception)
+    }
+
+    /// The weights as numpy arrays, under the names that PyTorch gives to such layers.
+    fn state_dict<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let bytes = self.bytes()?;
+        let tensors = parse(&bytes)?;
+        let state = PyDict::new(py);
+        let mut names: Vec<&str> = tensors.names();
+        names.sort_unstable();
+        for name in names {
+            let tensor = tensors.tensor(name).map_err(wrong)?;
+            let data = tensor.data();
+            let shape = tensor.shape().to_vec();
+            let array = match tensor.dtype() {
+                Dtype::F64 => {
+                    let numbers: Vec<f64> = data.as_chunks().0.iter().map(|&bytes| f64::from_le_bytes(bytes)).collect();
+                    numbers.into_pyarray(py).reshape(shape)?.into_any()
+                }
+                _ => {
+                    let numbers: Vec<f32> = data.as_chunks().0.iter().map(|&bytes| f32::from_le_bytes(bytes)).collect();
+                    numbers.into_pyarray(py).reshape(shape)?.into_any()
+                }
+            };
+            state.set_item(name, array)?;
+        }
+        Ok(state)
+    }
+
+    /// Takes over weights from arrays, or from tensors in the memory of the CPU, under the names of `state_dict`.
+    fn load_state_dict(&mut self, state: &Bound<'_, PyMapping>) -> PyResult<()> {
+        let bytes = self.bytes()?;
+        let own = parse(&bytes)?;
+        let (_, header) = SafeTensors::read_metadata(&bytes).map_err(wrong)?;
+        let mut tensors: BTreeMap<String, (Vec<usize>, Vec<u8>)> = BTreeMap::new();
+        for item in state.items()? {
+            let (name, array): (String, Bound<'_, PyAny>) = item.extract()?;
+            let Ok(tensor) = own.tensor(&name) else {
+                let expected = own.names().len();
+                return Err(PyValueError::new_err(format!(
+                    "state_dict: expected the {expected} tensors of this architecture, found {name}, too"
+                )));
+            };
+            let array = real_array(&array, &name, tensor.shape().len())?;
+            let numbers: Vec<f64> = crate::convert::vector(&array.call_method0("ravel")?, &name)?;
+            let shape = array.getattr("shape")?.extract()?;
+            tensors.insert(name, (shape, numbers.iter().flat_map(|number| number.to_le_bytes()).collect()));
+        }
+        let views: Result<Vec<_>, _> = tensors
+            .iter()
+            .map(|(name, (shape, bytes))| Ok((name, TensorView::new(Dtype::F64, shape.clone(), bytes)?)))
+            .collect();
+        let bytes = views.and_then(|views| safetensors::serialize(views, header.metadata().clone())).map_err(wrong)?;
+        *self = Self::new(bundlenet::Model::from_bytes(Path::new("state_dict"), &bytes).map_err(exception)?);
+        Ok(())
+    }
+
+    /// The shape of the network, as in the table `network` of a training configuration.
+    #[getter]
+    fn architecture<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        serialized(py, self.model.architecture())
+    }
+
+    /// What is known of it: its name, its data, its gaps in percent on validation data.
+    #[getter]
+    fn card<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        serialized(py, self.model.card())
+    }
+
+    /// Number of weights.
+    #[getter]
+    fn weight_count(&self) -> usize {
+        self.model.weight_count()
+    }
+
+    fn __repr__(&self) -> String {
+        format!("Model({:?}, weight_count={})", self.model.card().name, self.model.weight_count())
+    }
+
+    #[staticmethod]
+    fn _from_bytes(bytes: &[u8]) -> PyResult<Self> {
+        bundlenet::Model::from_bytes(Path::new("bytes"), bytes).map(Self::new).map_err(exception)
+    }
+
+    fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyAny>, (Bound<'py, PyBytes>,))> {
+        let bytes = PyBytes::new(py, &self.bytes()?);
+        Ok((py.get_type::<Self>().getattr("_from_bytes")?, (bytes,)))
+    }
+}
+
+fn parse(bytes: &[u8]) -> PyResult<SafeTensors<'_>> {
+    SafeTensors::deserialize(bytes).map_err(wrong)
+}
+
+fn wrong(error: safetensors::SafeTensorError) -> PyErr {
+    PyValueError::new_err(format!("state_dict: {error}"))
+}

@@ -1,0 +1,501 @@
+//! The problem families, their instances and their duals.
+
+use std::path::PathBuf;
+use std::sync::{Mutex, PoisonError};
+
+use bundlenet::problems::network_design::{Arc, Commodity};
+use bundlenet::{
+    Assignment, Error, EvaluationError, Family, Format, Generator, Granularity, InvalidInstance, Limits, MethodName,
+    Minimized, Oracle, ReadOptions, Sense, Settings, Tolerances,
+};
+use numpy::{IntoPyArray, PyArray1, PyArray2, PyArrayMethods};
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use pyo3::sync::PyOnceLock;
+use pyo3::types::PyType;
+
+use crate::convert::{imported, matrix, vector, whole};
+use crate::failure::{at_start, exception, invalid};
+use crate::model::Model;
+use crate::run::{Interruption, Keywords, results, run, watched};
+
+/// What a reference may be off by, relative.
+const REFERENCE_TOLERANCE: f64 = 1e-9;
+
+/// An instance of one of the problem families.
+#[pyclass(frozen, subclass, module = "bundlenet")]
+pub(crate) struct Problem {
+    problem: bundlenet::Problem,
+}
+
+#[pymethods]
+impl Problem {
+    /// Reads an instance in any known format, plain or gzip; the content tells which. `sense`, `"min"` or `"max"`, is
+    /// that of a generalised assignment file that does not state it; `problem`, from 1, chooses one of several.
+    #[classmethod]
+    #[pyo3(signature = (path, *, sense=None, problem=None))]
+    fn read(
+        cls: &Bound<'_, PyType>,
+        path: PathBuf,
+        sense: Option<&str>,
+        problem: Option<usize>,
+    ) -> PyResult<Py<PyAny>> {
+        let options = ReadOptions { sense: sense.map(sense_of).transpose()?, problem };
+        let problem = cls.py().detach(|| bundlenet::Problem::read(&path, options)).map_err(exception)?;
+        of_class(cls, problem, &path.display().to_string())
+    }
+
+    /// An instance of a data-set family: number `index` of those that a seed gives, the same for ever. With `base`,
+    /// a perturbation of that instance; `commodities` fixes their number in network design.
+    #[classmethod]
+    #[pyo3(signature = (family, seed, *, index=0, base=None, commodities=None))]
+    fn generate(
+        cls: &Bound<'_, PyType>,
+        family: &str,
+        seed: u64,
+        index: usize,
+        base: Option<&Bound<'_, Self>>,
+        commodities: Option<usize>,
+    ) -> PyResult<Py<PyAny>> {
+        let name = family;
+        let family: Family = name.parse().map_err(|error| PyValueError::new_err(format!("family: {error}")))?;
+        let mut generator = Generator::new(family, seed);
+        if let Some(base) = base {
+            generator = generator.with_base("base", base.get().problem.clone()).map_err(exception)?;
+        }
+        if let Some(commodities) = commodities {
+            generator = generator.with_commodities(commodities).map_err(exception)?;
+        }
+        let generated = cls.py().detach(|| generator.instance(index)).map_err(exception)?;
+        of_class(cls, generated.problem, name)
+    }
+
+    /// Writes the instance; the extension says the format: `.json`, `.dat`, `.dow` or `.txt`.
+    fn write(&self, path: PathBuf) -> PyResult<()> {
+        let extension = path.extension().map_or_else(String::new, |name| name.to_string_lossy().into_owned());
+        let format: Format = extension
+            .parse()
+            .map_err(|error| PyValueError::new_err(format!("extension of {}: {error}", path.display())))?;
+        let text = self.problem.to_text(format).map_err(exception)?;
+        std::fs::write(&path, text).map_err(|source| exception(Error::Write { path, source }))
+    }
+
+    /// The Lagrangian dual as a function to call: `dual(x) -> (value, subgradient)`.
+    fn dual(&self) -> Dual {
+        let oracle = self.problem.dual();
+        let (dim, sense) = (oracle.dim(), oracle.sense());
+        let is_nonnegative = oracle.domain().is_nonnegative(0);
+        Dual { oracle: Mutex::new(oracle), dim, sense, is_nonnegative }
+    }
+
+    /// The best Lagrangian bound: optimises the dual from `x0`, or 0. All else is as for `minimize`, but for
+    /// `threads`: how many may evaluate the dual of a large instance (all cores if not given).
+    #[pyo3(signature = (x0=None, *, method="auto", steps=None, time_limit=None, tolerance=1e-7, callback=None,
+        threads=None, model=None, settings=None))]
+    #[expect(clippy::too_many_arguments, reason = "keywords")]
+    fn solve(
+        &self,
+        py: Python<'_>,
+        x0: Option<&Bound<'_, PyAny>>,
+        method: &str,
+        steps: Option<usize>,
+        time_limit: Option<f64>,
+        tolerance: f64,
+        callback: Option<Py<PyAny>>,
+        threads: Option<usize>,
+        model: Option<&Bound<'_, Model>>,
+        settings: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<Py<PyAny>> {
+        let settings = Keywords { method, model, steps, time_limit, tolerance, settings }.settings()?;
+        let start = x0.map(|x0| vector(x0, "x0")).transpose()?;
+        let mut dual = self.problem.dual();
+        run(py, &mut *dual, start.as_deref(), &settings, callback.as_ref(), threads)?.into_result(py, None)
+    }
+
+    /// The optimum of the dual to 1e-9 relative, with a proof where there is one, as `bundlenet reference` computes it.
+    #[pyo3(signature = (*, time_limit=600.0, callback=None, threads=None))]
+    fn reference(
+        &self,
+        py: Python<'_>,
+        time_limit: f64,
+        callback: Option<Py<PyAny>>,
+        threads: Option<usize>,
+    ) -> PyResult<Py<PyAny>> {
+        let settings = Settings {
+            limits: Limits { seconds: Some(time_limit), ..Limits::default() },
+            tolerances: Tolerances { gap: REFERENCE_TOLERANCE },
+            // Combinations of each component's cuts are what proves an optimum.
+            method: MethodName::Bundle,
+            cuts: Granularity::Component,
+            ..Settings::default()
+        };
+        let settings = settings.check().map_err(invalid)?;
+        run(py, &mut *self.problem.dual(), None, &settings, callback.as_ref(), threads)?.into_result(py, None)
+    }
+
+    /// A bound on the problem that holds in exact arithmetic, as a `fractions.Fraction`: the dual at the multipliers `x`,
+    /// rounded to a grid. Needs integer data.
+    fn safe_bound<'py>(&self, py: Python<'py>, x: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+        static FRACTION: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
+        let point = vector(x, "x")?;
+        let bound = py.detach(|| self.problem.safe_bound(&point));
+        let fraction = bound.map_err(|error| PyValueError::new_err(error.to_string()))?.fraction();
+        imported(py, &FRACTION, "fractions", "Fraction")?.call1(fraction)
+    }
+}
+
+/// Solves many instances at once, over all threads or as many as given; all else as for `Problem.solve`. With Ctrl-C
+/// every result has its best point.
+#[pyfunction]
+#[pyo3(signature = (problems, *, method="auto", steps=None, time_limit=None, tolerance=1e-7, threads=None, model=None,
+    settings=None))]
+#[expect(clippy::too_many_arguments, reason = "keywords")]
+pub(crate) fn solve_batch(
+    py: Python<'_>,
+    problems: &Bound<'_, PyAny>,
+    method: &str,
+    steps: Option<usize>,
+    time_limit: Option<f64>,
+    tolerance: f64,
+    threads: Option<usize>,
+    model: Option<&Bound<'_, Model>>,
+    settings: Option<&Bound<'_, PyAny>>,
+) -> PyResult<Vec<Py<PyAny>>> {
+    let settings = Keywords { method, model, steps, time_limit, tolerance, settings }.settings()?;
+    let mut duals = vec![];
+    for problem in problems.try_iter()? {
+        duals.push(problem?.cast::<Problem>()?.get().problem.dual());
+    }
+    let interruption = Interruption::default();
+    let solutions = watched(py, threads, &interruption, || {
+        bundlenet::solve_batch(&mut duals, &settings, Some(interruption.flag()))
+    })?;
+    results(py, solutions, interruption)
+}
+
+/// Multicommodity network design: open arcs at fixed costs, and route every commodity on open arcs at least cost.
+#[pyclass(frozen, extends = Problem, module = "bundlenet")]
+pub(crate) struct NetworkDesign;
+
+#[pymethods]
+impl NetworkDesign {
+    /// An instance from its data. Nodes are counted from 0; `routing_costs` holds costs by arc and commodity.
+    #[new]
+    #[pyo3(signature = (nodes, *, tails, heads, fixed_costs, capacities, origins, destinations, demands, routing_costs))]
+    #[expect(clippy::too_many_arguments, reason = "keywords")]
+    fn new(
+        nodes: usize,
+        tails: &Bound<'_, PyAny>,
+        heads: &Bound<'_, PyAny>,
+        fixed_costs: &Bound<'_, PyAny>,
+        capacities: &Bound<'_, PyAny>,
+        origins: &Bound<'_, PyAny>,
+        destinations: &Bound<'_, PyAny>,
+        demands: &Bound<'_, PyAny>,
+        routing_costs: &Bound<'_, PyAny>,
+    ) -> PyResult<PyClassInitializer<Self>> {
+        let nodes_of = |object, name| whole::<usize>(vector(object, name)?, name);
+        let (tails, heads) = (nodes_of(tails, "tails")?, nodes_of(heads, "heads")?);
+        let (fixed_costs, capacities) = (vector(fixed_costs, "fixed_costs")?, vector(capacities, "capacities")?);
+        check_lengths("arcs", &[tails.len(), heads.len(), fixed_costs.len(), capacities.len()])?;
+        let (origins, destinations) = (nodes_of(origins, "origins")?, nodes_of(destinations, "destinations")?);
+        let demands = vector(demands, "demands")?;
+        check_lengths("commodities", &[origins.len(), destinations.len(), demands.len()])?;
+        let (costs, shape) = matrix(routing_costs, "routing_costs")?;
+        if shape != [tails.len(), demands.len()] {
+            let (arcs, commodities) = (tails.len(), demands.len());
+            return Err(PyValueError::new_err(format!(
+                "routing_costs: expected shape ({arcs}, {commodities}), found {shape:?}"
+            )));
+        }
+        let arc = |index: usize| Arc {
+            tail: tails[index],
+            head: heads[index],
+            fixed_cost: fixed_costs[index],
+            capacity: capacities[index],
+        };
+        let commodity = |index: usize| Commodity {
+            origin: origins[index],
+            destination: destinations[index],
+            demand: demands[index],
+        };
+        let arcs = (0..tails.len()).map(arc).collect();
+        let commodities = (0..demands.len()).map(commodity).collect();
+        let instance = bundlenet::NetworkDesign::new(nodes, arcs, commodities, costs).map_err(invalid_instance)?;
+        let problem = Problem { problem: bundlenet::Problem::NetworkDesign(instance) };
+        Ok(PyClassInitializer::from(problem).add_subclass(Self))
+    }
+
+    /// Number of nodes.
+    #[getter]
+    fn nodes(this: PyRef<'_, Self>) -> PyResult<usize> {
+        Ok(design(&this)?.nodes())
+    }
+
+    /// Number of arcs.
+    #[getter]
+    fn arcs(this: PyRef<'_, Self>) -> PyResult<usize> {
+        Ok(design(&this)?.arcs().len())
+    }
+
+    /// Number of commodities.
+    #[getter]
+    fn commodities(this: PyRef<'_, Self>) -> PyResult<usize> {
+        Ok(design(&this)?.commodities().len())
+    }
+
+    /// Where each arc begins.
+    #[getter]
+    fn tails<'py>(this: PyRef<'py, Self>) -> PyResult<Bound<'py, PyArray1<i64>>> {
+        Ok(numbers(this.py(), design(&this)?.arcs(), |arc| arc.tail as i64))
+    }
+
+    /// Where each arc ends.
+    #[getter]
+    fn heads<'py>(this: PyRef<'py, Self>) -> PyResult<Bound<'py, PyArray1<i64>>> {
+        Ok(numbers(this.py(), design(&this)?.arcs(), |arc| arc.head as i64))
+    }
+
+    /// What it costs to open each arc.
+    #[getter]
+    fn fixed_costs<'py>(this: PyRef<'py, Self>) -> PyResult<Bound<'py, PyArray1<f64>>> {
+        Ok(numbers(this.py(), design(&this)?.arcs(), |arc| arc.fixed_cost))
+    }
+
+    /// What each arc can carry.
+    #[getter]
+    fn capacities<'py>(this: PyRef<'py, Self>) -> PyResult<Bound<'py, PyArray1<f64>>> {
+        Ok(numbers(this.py(), design(&this)?.arcs(), |arc| arc.capacity))
+    }
+
+    /// Where each commodity comes from.
+    #[getter]
+    fn origins<'py>(this: PyRef<'py, Self>) -> PyResult<Bound<'py, PyArray1<i64>>> {
+        Ok(numbers(this.py(), design(&this)?.commodities(), |commodity| commodity.origin as i64))
+    }
+
+    /// Where each commodity goes.
+    #[getter]
+    fn destinations<'py>(this: PyRef<'py, Self>) -> PyResult<Bound<'py, PyArray1<i64>>> {
+        Ok(numbers(this.py(), design(&this)?.commodities(), |commodity| commodity.destination as i64))
+    }
+
+    /// How much there is of each commodity.
+    #[getter]
+    fn demands<'py>(this: PyRef<'py, Self>) -> PyResult<Bound<'py, PyArray1<f64>>> {
+        Ok(numbers(this.py(), design(&this)?.commodities(), |commodity| commodity.demand))
+    }
+
+    /// What it costs to route a unit, by arc and commodity.
+    #[getter]
+    fn routing_costs<'py>(this: PyRef<'py, Self>) -> PyResult<Bound<'py, PyArray2<f64>>> {
+        let instance = design(&this)?;
+        let (arcs, commodities) = (instance.arcs().len(), instance.commodities().len());
+        let costs: Vec<f64> = (0..arcs).flat_map(|arc| instance.routing_costs(arc)).copied().collect();
+        costs.into_pyarray(this.py()).reshape([arcs, commodities])
+    }
+
+    fn __repr__(this: PyRef<'_, Self>) -> PyResult<String> {
+        let instance = design(&this)?;
+        let (nodes, arcs, commodities) = (instance.nodes(), instance.arcs().len(), instance.commodities().len());
+        Ok(format!("NetworkDesign(nodes={nodes}, arcs={arcs}, commodities={commodities})"))
+    }
+}
+
+fn design<'a>(this: &'a PyRef<'_, NetworkDesign>) -> PyResult<&'a bundlenet::NetworkDesign> {
+    match &this.as_super().problem {
+        bundlenet::Problem::NetworkDesign(instance) => Ok(instance),
+        other => Err(PyValueError::new_err(format!("expected network design, found {}", name_of(other)))),
+    }
+}
+
+/// Generalised assignment: put items into bins of limited capacity, each at most once for the greatest profit
+/// (`sense="max"`), or exactly once at the least cost (`sense="min"`).
+#[pyclass(frozen, extends = Problem, module = "bundlenet")]
+pub(crate) struct GeneralizedAssignment;
+
+#[pymethods]
+impl GeneralizedAssignment {
+    /// An instance from its data: profits (or costs) and whole weights by bin and item, whole capacities by bin.
+    #[new]
+    #[pyo3(signature = (profits, weights, capacities, *, sense="max"))]
+    fn new(
+        profits: &Bound<'_, PyAny>,
+        weights: &Bound<'_, PyAny>,
+        capacities: &Bound<'_, PyAny>,
+        sense: &str,
+    ) -> PyResult<PyClassInitializer<Self>> {
+        let (profits, shape) = matrix(profits, "profits")?;
+        let (weights, weights_shape) = matrix(weights, "weights")?;
+        let capacities: Vec<u32> = whole(vector(capacities, "capacities")?, "capacities")?;
+        for (name, shape) in [("profits", shape), ("weights", weights_shape)] {
+            if shape[0] != capacities.len() {
+                let bins = capacities.len();
+                return Err(PyValueError::new_err(format!(
+                    "{name}: expected a row for each of {bins} bins, found {shape:?}"
+                )));
+            }
+        }
+        let weights = whole(weights, "weights")?;
+        let instance =
+            Assignment::new(sense_of(sense)?, shape[1], capacities, profits, weights).map_err(invalid_instance)?;
+        let problem = Problem { problem: bundlenet::Problem::Assignment(instance) };
+        Ok(PyClassInitializer::from(problem).add_subclass(Self))
+    }
+
+    /// Number of bins.
+    #[getter]
+    fn bins(this: PyRef<'_, Self>) -> PyResult<usize> {
+        Ok(assignment(&this)?.bins())
+    }
+
+    /// Number of items.
+    #[getter]
+    fn items(this: PyRef<'_, Self>) -> PyResult<usize> {
+        Ok(assignment(&this)?.items())
+    }
+
+    /// `"min"` or `"max"`: sense of the problem itself; that of its dual is the other one.
+    #[getter]
+    fn sense(this: PyRef<'_, Self>) -> PyResult<&'static str> {
+        Ok(sense_name(assignment(&this)?.sense()))
+    }
+
+    /// Profits, or costs, by bin and item.
+    #[getter]
+    fn profits<'py>(this: PyRef<'py, Self>) -> PyResult<Bound<'py, PyArray2<f64>>> {
+        let instance = assignment(&this)?;
+        let profits: Vec<f64> = (0..instance.bins()).flat_map(|bin| instance.profits(bin)).copied().collect();
+        profits.into_pyarray(this.py()).reshape([instance.bins(), instance.items()])
+    }
+
+    /// Weights by bin and item.
+    #[getter]
+    fn weights<'py>(this: PyRef<'py, Self>) -> PyResult<Bound<'py, PyArray2<i64>>> {
+        let instance = assignment(&this)?;
+        let weights = (0..instance.bins()).flat_map(|bin| instance.weights(bin)).map(|&weight| i64::from(weight));
+        weights.collect::<Vec<_>>().into_pyarray(this.py()).reshape([instance.bins(), instance.items()])
+    }
+
+    /// Capacities by bin.
+    #[getter]
+    fn capacities<'py>(this: PyRef<'py, Self>) -> PyResult<Bound<'py, PyArray1<i64>>> {
+        Ok(numbers(this.py(), assignment(&this)?.capacities(), |&capacity| i64::from(capacity)))
+    }
+
+    fn __repr__(this: PyRef<'_, Self>) -> PyResult<String> {
+        let instance = assignment(&this)?;
+        let (bins, items, sense) = (instance.bins(), instance.items(), sense_name(instance.sense()));
+        Ok(format!("GeneralizedAssignment(bins={bins}, items={items}, sense={sense:?})"))
+    }
+}
+
+fn assignment<'a>(this: &'a PyRef<'_, GeneralizedAssignment>) -> PyResult<&'a Assignment> {
+    match &this.as_super().problem {
+        bundlenet::Problem::Assignment(instance) => Ok(instance),
+        other => Err(PyValueError::new_err(format!("expected generalised assignment, found {}", name_of(other)))),
+    }
+}
+
+/// A Lagrangian dual: `dual(x)` gives the value at the multipliers `x` and a subgradient there.
+#[pyclass(frozen, module = "bundlenet")]
+pub(crate) struct Dual {
+    oracle: Mutex<Box<dyn Oracle + Send>>,
+    dim: usize,
+    sense: Sense,
+    is_nonnegative: bool,
+}
+
+#[pymethods]
+impl Dual {
+    fn __call__<'py>(&self, py: Python<'py>, x: &Bound<'py, PyAny>) -> PyResult<(f64, Bound<'py, PyArray1<f64>>)> {
+        let point = vector(x, "x")?;
+        let evaluated = py.detach(|| {
+            let mut subgradient = vec![0.0; self.dim];
+            let mut oracle = self.oracle.lock().unwrap_or_else(PoisonError::into_inner);
+            let value = Minimized::new(&mut **oracle)?.evaluate(&point, &mut subgradient)?;
+            // Back into the problem's own sense; adding zero turns a -0 into 0.
+            let sign = self.sense.sign();
+            subgradient.iter_mut().for_each(|entry| *entry = sign * *entry + 0.0);
+            Ok((sign * value + 0.0, subgradient))
+        });
+        let (value, subgradient) = evaluated.map_err(|error: EvaluationError| at_start(py, &error, None))?;
+        Ok((value, subgradient.into_pyarray(py)))
+    }
+
+    /// Number of multipliers.
+    #[getter]
+    fn dim(&self) -> usize {
+        self.dim
+    }
+
+    /// `"max"` for a concave dual, to be maximised; `"min"` for a convex one.
+    #[getter]
+    fn sense(&self) -> &'static str {
+        sense_name(self.sense)
+    }
+
+    /// Bounds on every multiplier, as `minimize` and `maximize` take them.
+    #[getter]
+    fn bounds(&self) -> (Option<f64>, Option<f64>) {
+        (self.is_nonnegative.then_some(0.0), None)
+    }
+
+    fn __repr__(&self) -> String {
+        format!("Dual(dim={}, sense={:?})", self.dim, sense_name(self.sense))
+    }
+}
+
+/// An instance as an object of its own class, which must be the one asked for or below it.
+fn of_class(cls: &Bound<'_, PyType>, problem: bundlenet::Problem, source: &str) -> PyResult<Py<PyAny>> {
+    let py = cls.py();
+    let found = name_of(&problem);
+    let is_design = matches!(problem, bundlenet::Problem::NetworkDesign(_));
+    let base = PyClassInitializer::from(Problem { problem });
+    let object = if is_design {
+        Py::new(py, base.add_subclass(NetworkDesign))?.into_any()
+    } else {
+        Py::new(py, base.add_subclass(GeneralizedAssignment))?.into_any()
+    };
+    if object.bind(py).is_instance(cls)? {
+        return Ok(object);
+    }
+    Err(PyValueError::new_err(format!("{source}: expected an instance of {}, found {found}", cls.name()?)))
+}
+
+fn name_of(problem: &bundlenet::Problem) -> &'static str {
+    match problem {
+        bundlenet::Problem::NetworkDesign(_) => "network design",
+        bundlenet::Problem::Assignment(_) => "generalised assignment",
+    }
+}
+
+fn numbers<'py, T, N: numpy::Element>(py: Python<'py>, of: &[T], number: impl Fn(&T) -> N) -> Bound<'py, PyArray1<N>> {
+    of.iter().map(number).collect::<Vec<N>>().into_pyarray(py)
+}
+
+fn check_lengths(what: &str, lengths: &[usize]) -> PyResult<()> {
+    if lengths.iter().all(|length| *length == lengths[0]) {
+        return Ok(());
+    }
+    Err(PyValueError::new_err(format!("{what}: expected arrays of the same length, found lengths {lengths:?}")))
+}
+
+fn invalid_instance(error: InvalidInstance) -> PyErr {
+    PyValueError::new_err(error.to_string())
+}
+
+fn sense_of(name: &str) -> PyResult<Sense> {
+    match name {
+        "min" => Ok(Sense::Minimize),
+        "max" => Ok(Sense::Maximize),
+        other => Err(PyValueError::new_err(format!("sense: expected \"min\" or \"max\", found {other:?}"))),
+    }
+}
+
+fn sense_name(sense: Sense) -> &'static str {
+    match sense {
+        Sense::Minimize => "min",
+        Sense::Maximize => "max",
+    }
+}

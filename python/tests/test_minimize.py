@@ -1,0 +1,233 @@
+"""What `minimize` and `maximize` promise of functions that behave."""
+
+from __future__ import annotations
+
+import copy
+import pickle
+import time
+import weakref
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+import bundlenet
+
+Vector = NDArray[np.float64]
+METHODS = ["auto", "hybrid", "bundle", "network", "descent", "adam"]
+
+
+def distances(x: Vector) -> tuple[float, Vector]:
+    """Sum of distances to 1, 2, 3, ..., with slopes 1, 2, 3, ..."""
+    slopes = np.arange(1.0, x.size + 1)
+    return float(slopes @ np.abs(x - slopes)), slopes * np.sign(x - slopes)
+
+
+def concave(x: Vector) -> tuple[float, Vector]:
+    value, subgradient = distances(x)
+    return -value, -subgradient
+
+
+def test_the_optimum_is_found_and_described() -> None:
+    result = bundlenet.minimize(distances, np.zeros(5))
+    assert result.success and result.status == "optimal" and "tolerance" in result.message
+    np.testing.assert_allclose(result.x, np.arange(1, 6), atol=1e-5)
+    assert result.fun == distances(result.x)[0] < 1e-5
+    assert result.nfev == result.nit + 1 == len(result.trace.step)
+    assert result.estimate is not None and result.estimate <= 1e-7
+    assert 0 < result.oracle_seconds < result.seconds
+
+
+def test_a_result_is_a_mapping_with_attributes() -> None:
+    result = bundlenet.minimize(distances, np.zeros(50), steps=3)
+    assert result["fun"] == result.fun
+    assert {"x", "fun", "status", "message", "nfev", "certificate", "trace"} <= set(result) & set(dir(result))
+    result.note = "kept"
+    assert result["note"] == "kept"
+    del result.note
+    with pytest.raises(AttributeError, match="note"):
+        result.note
+    with pytest.raises(AttributeError, match="note"):
+        del result.note
+    text = repr(result)
+    assert "fun: " in text and "rows of step" in text and len(text.splitlines()) < 20
+    for other in (copy.deepcopy(result), pickle.loads(pickle.dumps(result))):
+        assert isinstance(other, bundlenet.Result) and other.fun == result.fun
+
+
+def test_traces_are_arrays_and_never_rise() -> None:
+    result = bundlenet.minimize(distances, np.zeros(5))
+    assert all(isinstance(column, np.ndarray) for column in result.trace)
+    assert result.trace.step.dtype == np.int64 and result.trace.best.dtype == np.float64
+    np.testing.assert_array_equal(result.trace.step, np.arange(result.nfev))
+    assert (np.diff(result.trace.best) <= 0).all() and result.trace.best[-1] == result.fun
+    assert result.trace.value[0] == distances(np.zeros(5))[0]
+
+
+def test_maximize_is_minimize_upside_down() -> None:
+    low = bundlenet.minimize(distances, np.zeros(4), method="bundle")
+    high = bundlenet.maximize(concave, np.zeros(4), method="bundle")
+    assert high.fun == -low.fun and high.status == "optimal"
+    np.testing.assert_array_equal(low.x, high.x)
+    assert (np.diff(high.trace.best) >= 0).all()
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_every_method_makes_progress(method: str) -> None:
+    result = bundlenet.minimize(distances, np.zeros(5), method=method, steps=50)
+    assert result.fun < 0.5 * distances(np.zeros(5))[0]
+
+
+def test_an_unknown_method_is_named() -> None:
+    with pytest.raises(ValueError, match="method: unknown variant `newton`.*bundle"):
+        bundlenet.minimize(distances, np.zeros(5), method="newton")
+
+
+def test_limits_are_statuses() -> None:
+    steps = bundlenet.minimize(distances, np.zeros(5), steps=3)
+    assert (steps.status, steps.nit, steps.success) == ("step-limit", 3, False)
+    none = bundlenet.minimize(distances, np.zeros(5), steps=0)
+    assert (none.nfev, none.fun) == (1, distances(np.zeros(5))[0])
+
+    def slow(x: Vector) -> tuple[float, Vector]:
+        time.sleep(0.02)
+        return distances(x)
+
+    short = bundlenet.minimize(slow, np.zeros(50), time_limit=0.1, tolerance=0.0)
+    assert short.status == "time-limit" and 0.1 <= short.seconds < 5
+    target = bundlenet.minimize(distances, np.zeros(5), settings={"limits": {"target": 10.0}})
+    assert target.status == "bound-reached" and target.success and target.fun <= 10
+    calls = bundlenet.minimize(distances, np.zeros(5), settings={"limits": {"oracle_calls": np.int64(4)}})
+    assert (calls.status, calls.nfev) == ("oracle-call-limit", 4)
+
+
+@pytest.mark.parametrize(
+    ("keywords", "message"),
+    [
+        ({"time_limit": -1.0}, "limits.seconds"),
+        ({"tolerance": float("nan")}, "tolerances.gap"),
+        ({"settings": {"method": "adam"}}, "settings: expected what has no keyword"),
+        ({"model": bundlenet.Model.general(), "method": "adam"}, 'model: expected a method with a network, found "adam"'),
+        ({"threads": 0}, "threads: expected at least 1"),
+        ({"settings": {"proximity": {"strategy": "none"}}}, "unknown variant `none`"),
+        ({"settings": {"proximal": {}}}, "settings: unknown field `proximal`"),
+        ({"settings": {"proximity": {"eta0": float("inf")}}}, "finite"),
+    ],
+)
+def test_settings_that_cannot_be_used_are_named(keywords: dict[str, object], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        bundlenet.minimize(distances, np.zeros(2), **keywords)  # type: ignore[arg-type]
+
+
+def test_settings_reach_the_library() -> None:
+    auto = bundlenet.minimize(distances, np.zeros(5), method="bundle", steps=10)
+    settings = {"proximity": {"strategy": "soft", "eta0": 5.0}}
+    soft = bundlenet.minimize(distances, np.zeros(5), method="bundle", steps=10, settings=settings)
+    assert not np.array_equal(auto.trace.value, soft.trace.value)
+
+
+BOUNDS: list[object] = [
+    (2.5, None),
+    [(2.5, None)] * 3,
+    [[2.5, np.inf]] * 3,
+    np.array([[2.5, np.inf]] * 3),
+    type("Bounds", (), {"lb": 2.5, "ub": np.inf})(),
+    type("Bounds", (), {"lb": np.full(3, 2.5), "ub": np.full(3, np.inf)})(),
+]
+
+
+@pytest.mark.parametrize("bounds", BOUNDS, ids=range(len(BOUNDS)))
+def test_lower_bounds_hold_at_every_point(bounds: object) -> None:
+    seen: list[Vector] = []
+
+    def watched(x: Vector) -> tuple[float, Vector]:
+        seen.append(x)
+        return distances(x)
+
+    result = bundlenet.minimize(watched, [0, 0, 9], bounds=bounds)  # type: ignore[arg-type]
+    assert result.status == "optimal"
+    np.testing.assert_allclose(result.x, [2.5, 2.5, 3], atol=1e-5)
+    assert min(x.min() for x in seen) >= 2.5
+    np.testing.assert_array_equal(seen[0], [2.5, 2.5, 9])
+
+
+def test_bounds_differ_by_coordinate() -> None:
+    bounds = [(None, None), (0, None), (None, 2), (0.0, np.inf)]
+    result = bundlenet.maximize(concave, [-1, -1, 5, -1], bounds=bounds)
+    np.testing.assert_allclose(result.x, [1, 2, 2, 4], atol=1e-5)
+
+
+def test_bounds_at_zero_are_those_of_the_library() -> None:
+    at_zero = bundlenet.minimize(lambda x: distances(x + 2), np.ones(3), bounds=(0, None))
+    np.testing.assert_allclose(at_zero.x, [0, 0, 1], atol=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("bounds", "message"),
+    [
+        ((0, 1), "coordinate 0 to be free or bounded on one side, found \\[0, 1\\]"),
+        ([(0, None), (3, 2), (0, None)], "coordinate 1"),
+        ([(0, None)] * 4, "found 4"),
+        ([(0, None), 5, (0, None)], "coordinate 1, found 5"),
+        ((float("nan"), None), "coordinate 0"),
+        ([("a", "b")] * 3, "coordinate 0"),
+    ],
+)
+def test_bounds_that_cannot_be_used_are_named(bounds: object, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        bundlenet.minimize(distances, np.zeros(3), bounds=bounds)  # type: ignore[arg-type]
+
+
+def test_callbacks_see_every_step_and_may_end_the_run() -> None:
+    seen: list[bundlenet.Progress] = []
+    result = bundlenet.minimize(distances, np.zeros(5), callback=seen.append)
+    assert [progress.step for progress in seen] == result.trace.step.tolist()
+    assert [progress.best for progress in seen] == result.trace.best.tolist()
+    assert seen[-1].nfev == result.nfev and "step=0" in repr(seen[0])
+    ended = bundlenet.minimize(distances, np.zeros(5), callback=lambda progress: progress.step == 2)
+    assert (ended.status, ended.nit) == ("interrupted", 2)
+
+    def stop(progress: bundlenet.Progress) -> None:
+        raise StopIteration
+
+    assert bundlenet.minimize(distances, np.zeros(5), callback=stop).nit == 0
+
+
+def test_what_a_callback_raises_is_passed_on() -> None:
+    def fail(progress: bundlenet.Progress) -> None:
+        raise LookupError("mine")
+
+    with pytest.raises(LookupError, match="mine"):
+        bundlenet.minimize(distances, np.zeros(5), callback=fail)
+
+
+def test_points_are_the_function_s_to_keep_and_to_change() -> None:
+    seen: list[Vector] = []
+
+    def greedy(x: Vector) -> tuple[float, Vector]:
+        answer = distances(x)
+        seen.append(x.copy())
+        x.fill(np.nan)
+        return answer
+
+    result = bundlenet.minimize(greedy, np.zeros(5), method="bundle")
+    plain = bundlenet.minimize(distances, np.zeros(5), method="bundle")
+    np.testing.assert_array_equal(result.x, plain.x)
+    np.testing.assert_array_equal(result.trace.value, [distances(x)[0] for x in seen])
+
+
+def test_nothing_is_kept_after_a_run() -> None:
+    class Function:
+        def __call__(self, x: Vector) -> tuple[float, Vector]:
+            return distances(x)
+
+    function = Function()
+    reference = weakref.ref(function)
+    result = bundlenet.minimize(function, np.zeros(5))
+    del function
+    assert reference() is None and result.success
+
+
+def test_an_optimal_start_is_seen() -> None:
+    result = bundlenet.minimize(distances, np.arange(1.0, 6.0))
+    assert (result.status, result.nfev, result.certificate is not None) == ("optimal", 1, True)
