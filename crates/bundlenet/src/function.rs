@@ -20,8 +20,7 @@ pub(crate) struct Function<'a> {
     /// The last value, minimised but not scaled.
     latest: f64,
     oracle_seconds: f64,
-    /// Of which for the last evaluation, and for the quickest.
-    latest_seconds: f64,
+    /// Of which for the quickest evaluation.
     quickest_seconds: f64,
     /// Coefficients of the linear part, minimised but not scaled, where there are components.
     linear: Vec<f64>,
@@ -87,7 +86,6 @@ impl<'a> Function<'a> {
             scale: 1.0,
             latest: 0.0,
             oracle_seconds: 0.0,
-            latest_seconds: 0.0,
             quickest_seconds: f64::INFINITY,
             linear,
             grouping,
@@ -181,9 +179,9 @@ impl<'a> Function<'a> {
     }
 
     fn count(&mut self, begin: Instant) {
-        self.latest_seconds = begin.elapsed().as_secs_f64();
-        self.oracle_seconds += self.latest_seconds;
-        self.quickest_seconds = self.quickest_seconds.min(self.latest_seconds);
+        let seconds = begin.elapsed().as_secs_f64();
+        self.oracle_seconds += seconds;
+        self.quickest_seconds = self.quickest_seconds.min(seconds);
     }
 
     /// The last value, scaled; the entries of subgradients have been already.
@@ -210,11 +208,6 @@ impl<'a> Function<'a> {
         }
         aggregates.scale(1.0 / self.scale);
         self.minimized.prove(aggregates).map(|bound| self.scale * bound)
-    }
-
-    /// Seconds of the last evaluation.
-    pub(crate) fn latest_seconds(&self) -> f64 {
-        self.latest_seconds
     }
 
     /// Seconds of the quickest evaluation: what they take where nothing else interferes.

@@ -119,6 +119,11 @@ impl<P: Proposer> BundleMethod<P> {
         &self.proposer
     }
 
+    /// Decrease that the last proposal promised, over `max(1, |f|)`.
+    pub(crate) fn gap(&self, function: &Function<'_>) -> f64 {
+        self.proposal.decrease() / function.magnitude(self.best)
+    }
+
     /// The least value seen.
     pub(crate) fn best(&self) -> f64 {
         self.best

@@ -1,8 +1,11 @@
-//! Cuts of each component as long as they pay, then cuts of the whole function, and components again for the end.
+//! Cuts of each component as long as they pay, cuts of the whole function where those do better, and components again for the
+//! end.
 //!
 //! A model by component needs a fraction of the evaluations, and its master takes longer with every one. Where evaluations are
-//! cheap there comes a point at which many of them, with cuts of the whole function, do more in the same time. But those prove
-//! nothing: where components can, their cuts wait, and go on from the point that was reached.
+//! cheap, many of them with cuts of the whole function may do more in the same time, the more so the farther the optimum is. But
+//! those prove nothing: when they have come near the end, the components' cuts, which have waited, go on from there.
+
+use std::time::Instant;
 
 use super::{Bound, BundleMethod, Method, Progress};
 use crate::bundle::{Bundle, Cuts, Pruning};
@@ -10,47 +13,73 @@ use crate::error::EvaluationError;
 use crate::function::Function;
 use crate::master::{ComponentProposer, FIRST_CUTS, Proximity, QuadraticProposer, Strategy};
 
-/// How much longer than a step without components a step with them may take. Without components 7 to 50 times as many steps
-/// are needed (`docs/experiments.md`).
-const WORTH: f64 = 100.0;
-/// Steps in a row that take longer before components are given up: one may just have been interrupted.
-const PATIENCE: usize = 3;
+/// How many steps with cuts of the whole function do what one with components does where the gap is 1 %, and how that number
+/// grows as the gap gets smaller, as a power of it (`docs/experiments.md`).
+const WORTH: f64 = 15.0;
+const WORTH_POWER: f64 = 0.4;
+/// Steps in a row that take longer than that before components are given up: one may just have been interrupted.
+const PATIENCE: usize = 2;
+/// Components are tried again when the gap is this share of what it was.
+const CLOSER: f64 = 0.1;
 /// What the master and the rest of a step without components take: a constant, and for each variable.
 const SECONDS: f64 = 5e-6;
 const SECONDS_PER_VARIABLE: f64 = 25e-9;
 /// The good step length without components, as a share of that with them.
 const ETA_SHARE: f64 = 0.1;
 
+/// Whether components are worth what a step with them takes, from the gap over `max(1, |f|)`.
+fn is_worth(seconds: f64, function: &Function<'_>, dim: usize, gap: f64) -> bool {
+    let without = function.quickest_seconds() + SECONDS + SECONDS_PER_VARIABLE * dim as f64;
+    seconds <= without * WORTH * (0.01 / gap).powf(WORTH_POWER)
+}
+
 /// The bundle method, of components or of the whole function.
 pub(crate) struct Granular {
     components: BundleMethod<ComponentProposer>,
     /// What runs while components do not pay.
     aggregated: Option<BundleMethod<QuadraticProposer>>,
-    /// Components once more: what the method without them said at its end, and the seconds in the master after which that holds.
-    last_word: Option<(Progress, f64)>,
+    phase: Phase,
     /// How cuts of the whole function are forgotten.
     pruning: Pruning,
-    slow_steps: usize,
-    /// Seconds in the master of the method without components, once it has ended.
+    /// Seconds that the last step with components took.
+    seconds: f64,
+    /// Seconds in masters of methods without components that have ended.
     earlier_seconds: f64,
+}
+
+enum Phase {
+    /// Components, after so many steps in a row that took too long.
+    Components { slow_steps: usize },
+    /// Cuts of the whole function, until the gap is so small, or the end.
+    Aggregated { until: f64 },
+    /// Components once more, for so many seconds until what the method without them said at its end holds.
+    End { last_word: Progress, left: f64 },
 }
 
 impl Granular {
     pub(crate) fn new(components: BundleMethod<ComponentProposer>, pruning: Pruning) -> Self {
-        Self { components, aggregated: None, last_word: None, pruning, slow_steps: 0, earlier_seconds: 0.0 }
+        let phase = Phase::Components { slow_steps: 0 };
+        Self { components, aggregated: None, phase, pruning, seconds: 0.0, earlier_seconds: 0.0 }
+    }
+
+    /// Begins without components, with a method that knows the function as well, if a step with them will take too long.
+    pub(crate) fn or_begin_with(
+        self,
+        aggregated: BundleMethod<QuadraticProposer>,
+        function: &Function<'_>,
+        seconds: f64,
+        gap: f64,
+    ) -> Self {
+        if is_worth(seconds, function, aggregated.trial().len(), gap) {
+            return Self { seconds, ..self };
+        }
+        Self { aggregated: Some(aggregated), phase: Phase::Aggregated { until: CLOSER * gap }, seconds, ..self }
     }
 
     fn method(&self) -> &dyn Method {
         match &self.aggregated {
             Some(method) => method,
             None => &self.components,
-        }
-    }
-
-    fn method_mut(&mut self) -> &mut dyn Method {
-        match &mut self.aggregated {
-            Some(method) => method,
-            None => &mut self.components,
         }
     }
 
@@ -70,45 +99,62 @@ impl Granular {
         let mut next = BundleMethod::new(function, bundle, proposer, self.pruning, self.components.tolerance());
         next.adopt(&self.components);
         self.aggregated = Some(next);
+        self.phase = Phase::Aggregated { until: CLOSER * self.components.gap(function) };
     }
 
-    /// Goes on with the components, from the point that was reached without them, for as long again as the run has taken.
-    fn return_to_components(
-        &mut self,
-        function: &mut Function<'_>,
-        last_word: Progress,
-    ) -> Result<Progress, EvaluationError> {
-        let Some(aggregated) = self.aggregated.take() else { return Ok(last_word) };
-        self.earlier_seconds = aggregated.master_seconds();
-        self.last_word = Some((last_word, 2.0 * self.master_seconds()));
+    /// Goes on with the components, from the point that was reached without them.
+    fn return_to_components(&mut self, function: &mut Function<'_>) -> Result<Progress, EvaluationError> {
+        let Some(aggregated) = self.aggregated.take() else { return self.components.step(function) };
+        self.earlier_seconds += aggregated.master_seconds();
         self.components.move_to(function, &aggregated)
+    }
+
+    /// One step with cuts of the whole function.
+    fn step_without(&mut self, function: &mut Function<'_>, until: f64) -> Result<Progress, EvaluationError> {
+        let Some(aggregated) = &mut self.aggregated else { return self.components.step(function) };
+        let progress = aggregated.step(function)?;
+        let is_end = !matches!(progress, Progress::Step(_));
+        // Components are of use for the end where they prove what the whole function's cuts do not.
+        if is_end && self.components.is_provable() && !aggregated.is_provable() {
+            self.phase = Phase::End { last_word: progress, left: self.master_seconds() };
+            return self.return_to_components(function);
+        }
+        let gap = aggregated.gap(function);
+        if !is_end && gap <= until && is_worth(self.seconds, function, aggregated.trial().len(), gap) {
+            self.phase = Phase::Components { slow_steps: 0 };
+        }
+        Ok(progress)
     }
 }
 
 impl Method for Granular {
     fn step(&mut self, function: &mut Function<'_>) -> Result<Progress, EvaluationError> {
-        if let Some(aggregated) = &mut self.aggregated {
-            let progress = aggregated.step(function)?;
-            // Components are of use for the end where they prove what the whole function's cuts do not.
-            let is_end = !matches!(progress, Progress::Step(_));
-            let can_return = is_end && self.components.is_provable() && !aggregated.is_provable();
-            return if can_return { self.return_to_components(function, progress) } else { Ok(progress) };
+        let begin = Instant::now();
+        match &mut self.phase {
+            Phase::Components { .. } if self.aggregated.is_some() => self.return_to_components(function),
+            Phase::Components { slow_steps } if *slow_steps >= PATIENCE => {
+                self.aggregate(function);
+                self.step(function)
+            }
+            Phase::Components { slow_steps } => {
+                let progress = self.components.step(function)?;
+                self.seconds = begin.elapsed().as_secs_f64();
+                let (dim, gap) = (self.components.trial().len(), self.components.gap(function));
+                let is_slow = !is_worth(self.seconds, function, dim, gap);
+                *slow_steps = if is_slow { *slow_steps + 1 } else { 0 };
+                Ok(progress)
+            }
+            Phase::Aggregated { until } => {
+                let until = *until;
+                self.step_without(function, until)
+            }
+            Phase::End { last_word, left } if *left <= 0.0 => Ok(last_word.clone()),
+            Phase::End { left, .. } => {
+                let progress = self.components.step(function)?;
+                *left -= begin.elapsed().as_secs_f64();
+                Ok(progress)
+            }
         }
-        let spent = self.master_seconds();
-        if let Some((last_word, _)) = self.last_word.take_if(|(_, seconds)| spent > *seconds) {
-            return Ok(last_word);
-        }
-        if self.slow_steps >= PATIENCE {
-            self.slow_steps = 0;
-            self.aggregate(function);
-            return self.step(function);
-        }
-        let before = self.components.master_seconds();
-        let progress = self.components.step(function)?;
-        let without = function.latest_seconds() + SECONDS + SECONDS_PER_VARIABLE * self.components.trial().len() as f64;
-        let is_slow = self.last_word.is_none() && self.components.master_seconds() - before > WORTH * without;
-        self.slow_steps = if is_slow { self.slow_steps + 1 } else { 0 };
-        Ok(progress)
     }
 
     fn trial(&self) -> &[f64] {
@@ -121,6 +167,9 @@ impl Method for Granular {
     }
 
     fn bound(&mut self, best: f64, function: &mut Function<'_>) -> Option<Bound> {
-        self.method_mut().bound(best, function)
+        match &mut self.aggregated {
+            Some(method) => method.bound(best, function),
+            None => self.components.bound(best, function),
+        }
     }
 }

@@ -21,8 +21,9 @@ const PATIENCE: usize = 4;
 /// The most steps of a network, and for each variable: with as many cuts as variables an exact model is as good as complete.
 const MOST_STEPS: usize = 100;
 const STEPS_PER_VARIABLE: f64 = 0.25;
-/// What the first masters with cuts of each component take for each entry of an evaluation's subgradients.
-const MASTER_SECONDS_PER_ENTRY: f64 = 1e-6;
+/// What the first masters with cuts of each component take, over the square of the number of entries of an evaluation's
+/// subgradients.
+const MASTER_SECONDS: f64 = 7e-9;
 /// The good step length of an exact master with cuts of the whole function, and of each component, as a multiple of that of a
 /// network.
 const ETA_FACTOR: f64 = 1.0;
@@ -58,7 +59,9 @@ impl Hybrid {
         if start.point.iter().any(|&entry| entry != 0.0) {
             return 0;
         }
-        ((STEPS_PER_VARIABLE * start.point.len() as f64) as usize).min(MOST_STEPS)
+        let steps = (STEPS_PER_VARIABLE * start.point.len() as f64) as usize;
+        // Fewer steps would not show whether it pays.
+        if steps < WINDOW { 0 } else { steps.min(MOST_STEPS) }
     }
 
     /// Whether the network still gets somewhere, and is the cheapest way there.
@@ -68,10 +71,8 @@ impl Hybrid {
         let is_moving = steps < WINDOW || self.bests[steps - WINDOW] - last > LITTLE * (first - last);
         let has_moved = steps < PATIENCE || last < first;
         // Components need far fewer evaluations; where those take longer than a master would, that is what counts.
-        let is_cheap = steps < PATIENCE
-            || function
-                .remembered_entries()
-                .is_none_or(|entries| function.quickest_seconds() < MASTER_SECONDS_PER_ENTRY * entries as f64);
+        let master = master_seconds(function);
+        let is_cheap = steps < PATIENCE || master.is_none_or(|seconds| function.quickest_seconds() < seconds);
         steps < self.most_steps && is_moving && has_moved && is_cheap
     }
 
@@ -82,18 +83,19 @@ impl Hybrid {
         }
     }
 
-    /// The exact master that goes on: with cuts of the components if those were remembered.
+    /// The exact master that goes on: with cuts of the components, too, if those were remembered.
     fn hand_over(&self, function: &mut Function<'_>) -> Box<dyn Method> {
         let (dim, tolerance) = (self.network.trial().len(), self.network.tolerance());
         let eta = self.network.proposal().eta;
+        let seconds = master_seconds(function).unwrap_or(0.0);
         let remembered = function.take_remembered();
+        let proximity = Proximity::going_on(ETA_FACTOR * eta);
+        let proposer = QuadraticProposer::new(proximity, function.domain(), dim);
+        let cuts = self.network.cuts().clone().with_repeats(Repeats::Merge);
+        let mut aggregated = BundleMethod::new(function, cuts, proposer, self.aggregated, tolerance);
+        aggregated.adopt(&self.network);
         let Some(best) = remembered.iter().min_by(|a, b| a.value.total_cmp(&b.value)) else {
-            let proximity = Proximity::going_on(ETA_FACTOR * eta);
-            let proposer = QuadraticProposer::new(proximity, function.domain(), dim);
-            let cuts = self.network.cuts().clone().with_repeats(Repeats::Merge);
-            let mut next = BundleMethod::new(function, cuts, proposer, self.aggregated, tolerance);
-            next.adopt(&self.network);
-            return Box::new(next);
+            return Box::new(aggregated);
         };
         let mut cuts = ComponentBundle::new(&best.point, best.value, function.linear(), &best.minorants);
         for other in remembered.iter().filter(|other| !std::ptr::eq(*other, best)) {
@@ -103,8 +105,14 @@ impl Hybrid {
         let proposer = ComponentProposer::new(proximity, function.domain(), dim);
         let mut next = BundleMethod::new(function, cuts.with_metric(), proposer, self.components, tolerance);
         next.adopt(&self.network);
-        Box::new(Granular::new(next, self.aggregated))
+        let granular = Granular::new(next, self.aggregated);
+        Box::new(granular.or_begin_with(aggregated, function, seconds, self.network.gap(function)))
     }
+}
+
+/// What a master with cuts of each component will take, if components are remembered.
+fn master_seconds(function: &Function<'_>) -> Option<f64> {
+    function.remembered_entries().map(|entries| MASTER_SECONDS * (entries * entries) as f64)
 }
 
 impl Method for Hybrid {

@@ -62,6 +62,7 @@ pub(crate) struct Start<'a> {
 }
 
 /// What a step came to, in units of the scaled function.
+#[derive(Clone, Debug)]
 pub(crate) enum Progress {
     /// An evaluation was made.
     Step(StepReport),
