@@ -86,3 +86,8 @@ struct Readme;
 #[cfg(doctest)]
 #[doc = include_str!("../../../docs/training.md")]
 struct Training;
+
+/// The program in the page on problems of one's own, as a test.
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/own-problem.md")]
+struct OwnProblem;

@@ -1,0 +1,12 @@
+//! What a page shows is what the example runs; that it runs is a test of the page.
+
+use std::path::Path;
+
+#[test]
+fn the_own_problem() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let example = std::fs::read_to_string(root.join("examples/facility_location.rs")).unwrap();
+    let page = std::fs::read_to_string(root.join("../../docs/own-problem.md")).unwrap();
+    assert!(page.contains(&example), "docs/own-problem.md does not show examples/facility_location.rs as it is");
+    assert!(example.lines().count() < 60);
+}
