@@ -9,6 +9,7 @@ use crate::bundle::{Bundle, Cuts, Pruning};
 use crate::error::EvaluationError;
 use crate::function::Function;
 use crate::master::{ComponentProposer, FIRST_CUTS, Proximity, QuadraticProposer, Strategy};
+use crate::primal::Primal;
 
 /// How much longer than a step without components a step with them may take. Without components 7 to 50 times as many steps
 /// are needed (`docs/experiments.md`).
@@ -64,9 +65,9 @@ impl Granular {
         let (mut subgradient, error) = cuts.aggregate_all();
         let (centre, value) = (cuts.centre(), cuts.centre_value());
         let bundle = Bundle::new(centre, value, function.domain(), self.pruning.cap.min(FIRST_CUTS));
-        let bundle = bundle.with_cut(&subgradient, error);
+        let bundle = bundle.with_cut(&subgradient, error, cuts.primal(self.components.proposal()));
         let newest_error = cuts.latest_cut(&mut subgradient);
-        let bundle = bundle.with_cut(&subgradient, newest_error);
+        let bundle = bundle.with_cut(&subgradient, newest_error, function.solutions().map(Primal::of_all));
         let mut next = BundleMethod::new(function, bundle, proposer, self.pruning, self.components.tolerance());
         next.adopt(&self.components);
         self.aggregated = Some(next);
@@ -122,5 +123,9 @@ impl Method for Granular {
 
     fn bound(&mut self, best: f64, function: &mut Function<'_>) -> Option<Bound> {
         self.method_mut().bound(best, function)
+    }
+
+    fn primal(&self) -> Option<Primal> {
+        self.method().primal()
     }
 }

@@ -10,6 +10,7 @@ use crate::error::EvaluationError;
 use crate::function::Function;
 use crate::learn::NetworkProposer;
 use crate::master::{ComponentProposer, Proximity, QuadraticProposer};
+use crate::primal::Primal;
 
 /// Steps in which a network has to get somewhere, and the share of all it has got so far that this has to be.
 const WINDOW: usize = 4;
@@ -83,9 +84,10 @@ impl Hybrid {
             next.adopt(&self.network);
             return Box::new(next);
         };
-        let mut cuts = ComponentBundle::new(&best.point, best.value, function.linear(), &best.minorants);
+        let mut cuts =
+            ComponentBundle::new(&best.point, best.value, function.linear(), &best.minorants, best.solutions.as_ref());
         for other in remembered.iter().filter(|other| !std::ptr::eq(*other, best)) {
-            cuts.insert_all(&other.point, &other.minorants);
+            cuts.insert_all(other);
         }
         let proximity = Proximity::going_on_with_components(COMPONENT_ETA_FACTOR * eta);
         let proposer = ComponentProposer::new(proximity, function.domain(), dim);
@@ -130,5 +132,9 @@ impl Method for Hybrid {
             Some(method) => method.bound(best, function),
             None => self.network.bound(best, function),
         }
+    }
+
+    fn primal(&self) -> Option<Primal> {
+        self.method().primal()
     }
 }
