@@ -138,7 +138,9 @@ impl<'a> Plan<'a> {
     /// The best way for an item to leave its bin to another one: to that one's place, or to the best place there is for it.
     fn exchange(&mut self, item: usize, least: f64) -> bool {
         let here = self.places[item];
-        let Some(_) = here else { return false };
+        if here.is_none() {
+            return false;
+        }
         let (elsewhere, loss) = self.best_move(item);
         let mut best = (least, None);
         for other in (0..self.places.len()).filter(|&other| self.places[other] != here) {

@@ -45,6 +45,12 @@ impl Placement {
         self.value
     }
 
+    /// Number of items.
+    #[must_use]
+    pub fn items(&self) -> usize {
+        self.shares.len() / self.bins
+    }
+
     /// How much of an item is in every bin.
     ///
     /// # Panics

@@ -64,6 +64,12 @@ impl Design {
         self.cost
     }
 
+    /// Number of commodities.
+    #[must_use]
+    pub fn commodities(&self) -> usize {
+        self.flows.len() / self.designs.len()
+    }
+
     /// How far each arc is open, from 0 to 1.
     #[must_use]
     pub fn designs(&self) -> &[f64] {
