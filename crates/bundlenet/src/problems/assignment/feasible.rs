@@ -1,6 +1,6 @@
 //! Placements of whole items, from shares that are optimal for parts of them.
 //!
-//! The greatest shares are rounded up as far as bins have room. Then items move, swap, and make room for each other, as long as
+//! The greatest shares are rounded up as far as bins have room; beside that, places are filled by worth, and by weight. Then items move, swap, and make room for each other, as long as
 //! that pays; an item in no bin is worth nothing, or less than anything where all have to be in one.
 
 use super::Assignment;
@@ -12,7 +12,7 @@ const ROUNDS: usize = 50;
 
 /// A feasible placement close to the given shares, if one is found.
 pub(super) fn find(instance: &Assignment, convex: &Placement) -> Option<Placement> {
-    let starts = [by_shares(instance, convex), by_worth(instance)];
+    let starts = [by_shares(instance, convex), by_worth(instance), by_weight(instance)];
     let improved = starts.into_iter().map(|order| {
         let mut plan = Plan::new(instance, order);
         plan.improve();
@@ -40,6 +40,20 @@ fn by_worth(instance: &Assignment) -> Vec<(usize, usize)> {
         (0..instance.items()).flat_map(|item| (0..instance.bins()).map(move |bin| (item, bin))).collect();
     pairs.sort_by(|&one, &other| worth(other).total_cmp(&worth(one)));
     pairs
+}
+
+/// Items by the least part of a bin that they take, the greatest first, each with the bins in which it takes least: what fits
+/// when nothing else does.
+fn by_weight(instance: &Assignment) -> Vec<(usize, usize)> {
+    let part = |item: usize, bin: usize| f64::from(instance.weights(bin)[item]) / f64::from(instance.capacities()[bin]);
+    let mut rows: Vec<(f64, Vec<(usize, usize)>)> = vec![];
+    for item in 0..instance.items() {
+        let mut row: Vec<(usize, usize)> = (0..instance.bins()).map(|bin| (item, bin)).collect();
+        row.sort_by(|one, other| part(item, one.1).total_cmp(&part(item, other.1)));
+        rows.push((part(item, row[0].1), row));
+    }
+    rows.sort_by(|one, other| other.0.total_cmp(&one.0));
+    rows.into_iter().flat_map(|(_, row)| row).collect()
 }
 
 /// Items in bins, within the capacities.
