@@ -16,6 +16,7 @@ mod inspect;
 mod models;
 mod output;
 mod paper;
+mod primal;
 mod reference;
 mod report;
 mod reproduce;

@@ -5,9 +5,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use bundlenet::{
-    Error, Granularity, Limits, Log, MethodName, Model, Observer, Oracle, Problem, ProximitySettings, ReadOptions,
-    SafeBound, Settings, Silent, Solution, Status, Strategy, Tolerances, TraceRow, UnsafeBound, ValidSettings, solve,
-    solve_batch,
+    Error, Granularity, Limits, Log, MethodName, Model, Observer, Oracle, Problem, ProblemPrimal, ProximitySettings,
+    ReadOptions, SafeBound, Settings, Silent, Solution, Status, Strategy, Tolerances, TraceRow, UnsafeBound,
+    ValidSettings, solve, solve_batch,
 };
 use clap::{Args, ValueEnum};
 use indicatif::{ProgressBar, ProgressStyle};
@@ -15,7 +15,7 @@ use serde::Serialize;
 
 use crate::failure::Failure;
 use crate::input::{SenseName, read_multipliers};
-use crate::output;
+use crate::{output, primal};
 
 /// Solve the Lagrangian dual of instances
 #[derive(Args)]
@@ -67,6 +67,10 @@ pub(crate) struct Solve {
     /// Write the multipliers of the best value as a flat JSON array; one instance only
     #[arg(long, value_name = "FILE.json")]
     save_multipliers: Option<PathBuf>,
+    /// Write the primal solution, its repair, and a feasible solution as JSON, and report the gap to the latter; one instance
+    /// only, and not with descent or adam
+    #[arg(long, value_name = "FILE.json")]
+    primal: Option<PathBuf>,
     /// Threads for the oracle [default: all cores]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
     threads: Option<u16>,
@@ -138,6 +142,10 @@ struct Report {
     /// Why there is no safe bound that was asked for.
     #[serde(skip)]
     unsafe_bound: Option<UnsafeBound>,
+    feasible_value: Option<f64>,
+    feasible_gap: Option<f64>,
+    #[serde(skip)]
+    primal: Option<ProblemPrimal>,
     failure: Option<String>,
     trace: Vec<TraceRow>,
 }
@@ -145,7 +153,9 @@ struct Report {
 impl Solve {
     pub(crate) fn run(self) -> Result<(), Failure> {
         let settings = self.settings()?;
-        for (option, file) in [("--save-multipliers", &self.save_multipliers), ("--start", &self.start)] {
+        let of_one =
+            [("--save-multipliers", &self.save_multipliers), ("--start", &self.start), ("--primal", &self.primal)];
+        for (option, file) in of_one {
             if file.is_some() && self.files.len() > 1 {
                 let found = self.files.len();
                 return Err(Failure::Input(anyhow::anyhow!("{option}: expected one instance, found {found}")));
@@ -191,6 +201,11 @@ impl Solve {
                 {
                     first_failure.get_or_insert(failure);
                 }
+                if let (Some(path), Some(found)) = (&self.primal, &report.primal)
+                    && let Err(failure) = primal::write(path, &report.subject, report.value, found)
+                {
+                    first_failure.get_or_insert(failure);
+                }
                 reports.push(report);
                 bar.inc(1);
             }
@@ -228,6 +243,7 @@ impl Solve {
             ("--model", self.model.is_some(), has_network, "auto, hybrid or network"),
             ("--cuts", self.cuts.is_some(), is_bundle, "bundle"),
             ("--strategy", self.strategy.is_some(), is_bundle, "bundle"),
+            ("--primal", self.primal.is_some(), has_network || is_bundle, "auto, hybrid, bundle or network"),
             ("--eta0", self.eta0.is_some(), !has_network, "bundle, descent or adam"),
         ];
         for (option, is_given, is_used, expected) in of_other_methods {
@@ -265,6 +281,7 @@ impl Solve {
                 eta0: self.eta0,
                 ..ProximitySettings::default()
             },
+            primal: self.primal.is_some(),
             ..Settings::default()
         }
         .check()
@@ -339,6 +356,8 @@ impl Solve {
     fn report(&self, file: &Path, problem: &Problem, mut solution: Solution) -> (Report, Solution) {
         let safe = self.safe.then(|| problem.safe_bound(&solution.point)).transpose();
         let safe_bound = safe.as_ref().ok().and_then(Option::as_ref);
+        let primal = solution.primal.take().map(|primal| problem.recover(&primal));
+        let feasible_value = primal.as_ref().and_then(ProblemPrimal::feasible_value);
         let report = Report {
             subject: output::Subject::new(file, problem, &*problem.dual()),
             method: self.method().name(),
@@ -355,6 +374,9 @@ impl Solve {
             safe_bound: safe_bound.map(SafeBound::value),
             safe_bound_exact: safe_bound.map(SafeBound::to_string),
             unsafe_bound: safe.err(),
+            feasible_value,
+            feasible_gap: feasible_value.map(|value| (value - solution.value).abs() / solution.value.abs().max(1.0)),
+            primal,
             failure: solution.failure.clone(),
             trace: std::mem::take(&mut solution.trace),
         };
@@ -457,6 +479,15 @@ impl Report {
             ("steps", self.steps.to_string()),
             ("seconds", format!("{:.4}", self.seconds)),
         ];
+        if self.primal.is_some() {
+            let found = match (self.feasible_value, self.feasible_gap) {
+                (Some(value), Some(gap)) => {
+                    format!("{value}  (a feasible solution, {:.4} % from the bound)", 100.0 * gap)
+                }
+                _ => "none found".to_string(),
+            };
+            rows.insert(2, ("feasible", found));
+        }
         if let Some(safe) = self.safe_bound {
             rows.insert(2, ("safe bound", format!("{safe}  (holds in exact arithmetic)")));
         }

@@ -329,6 +329,77 @@ fn solve_takes_many_files() {
     assert!(serde_json::from_slice::<Value>(&output.stdout).unwrap()["value"].is_number());
 }
 
+/// A list of things and amounts.
+fn amounts(list: &Value) -> Vec<(Vec<usize>, f64)> {
+    let row = |row: &Value| {
+        let (amount, things) = row.as_array().unwrap().split_last().unwrap();
+        (things.iter().map(|thing| thing.as_u64().unwrap() as usize).collect(), amount.as_f64().unwrap())
+    };
+    list.as_array().unwrap().iter().map(row).collect()
+}
+
+#[test]
+fn solve_writes_primal_solutions() {
+    let folder = Folder::new();
+    let path = folder.path("primal.json");
+    let read = || serde_json::from_slice::<Value>(&std::fs::read(folder.path("primal.json")).unwrap()).unwrap();
+    // Of the two arcs the first carries all for 10 + 2 * 3 + 4, the second for 20 + 2 * 1 + 2.
+    let dat = folder.file("a.dat", DAT);
+    let report = json(&[&"solve", &dat, &"--json", &"--quiet", &"--primal", &path]);
+    assert_eq!(report["feasible_value"].as_f64(), Some(20.0));
+    let (value, gap) = (report["value"].as_f64().unwrap(), report["feasible_gap"].as_f64().unwrap());
+    // An arc that carries the whole demand is open all the way in the relaxation, too.
+    assert!(gap == (20.0 - value) / value && gap < 1e-6);
+    let primal = read();
+    assert_eq!((&primal["problem"], &primal["bound"]), (&"network-design".into(), &report["value"]));
+    assert_eq!(
+        primal["feasible"],
+        serde_json::json!({"value": 20.0, "designs": [[0, 1.0]], "flows": [[0, 0, 2.0], [1, 0, 1.0]]})
+    );
+    assert!((primal["relaxed"]["value"].as_f64().unwrap() - value).abs() < 1e-6 * value);
+    assert!(primal["largest_violation"].as_f64().unwrap() < 1e-5 && primal["total_violation"].is_number());
+    assert!(!amounts(&primal["convex"]["flows"]).is_empty() && !amounts(&primal["convex"]["designs"]).is_empty());
+    // A limit, or every method with cuts, still gives them.
+    let file = &generated(&folder, "ga-10-100", 1)[0];
+    let ways: [&[&str]; 6] = [
+        &["--steps=0"],
+        &["--steps=3", "--method=auto"],
+        &["--time-limit=1e-9", "--method=hybrid"],
+        &["--cuts=5"],
+        &["--cuts=aggregated", "--steps=30"],
+        &["--method=network", "--steps=20"],
+    ];
+    for way in ways {
+        let mut arguments: Vec<&dyn AsRef<std::ffi::OsStr>> =
+            vec![&"solve", file, &"--json", &"--quiet", &"--primal", &path];
+        way.iter().for_each(|argument| arguments.push(argument));
+        let report = json(&arguments);
+        let primal = read();
+        let feasible = &primal["feasible"];
+        assert_eq!(feasible["value"], report["feasible_value"], "{way:?}");
+        assert!(feasible["value"].as_f64() <= report["value"].as_f64(), "{way:?}");
+        let shares = amounts(&feasible["shares"]);
+        let mut items: Vec<usize> = shares.iter().map(|(things, _)| things[0]).collect();
+        items.dedup();
+        assert!(items.len() == shares.len() && shares.iter().all(|(things, share)| things[1] < 10 && *share == 1.0));
+    }
+    let output = run(&[&"solve", file, &"--quiet", &"--primal", &path]);
+    let text = String::from_utf8(output.stdout).unwrap();
+    assert!(text.contains("feasible") && text.contains("from the bound"), "{text}");
+    for method in ["--method=descent", "--method=adam"] {
+        let (code, message) = failure(&[&"solve", file, &method, &"--primal", &path]);
+        assert!(
+            code == 2 && message.contains("--primal: expected --method auto, hybrid, bundle or network"),
+            "{message}"
+        );
+    }
+    let (code, message) = failure(&[&"solve", file, &dat, &"--primal", &path]);
+    assert!(code == 2 && message.contains("--primal: expected one instance"), "{message}");
+    let output = run(&[&"solve", file, &"--json", &"--quiet", &"--primal", &"/nonexistent/primal.json"]);
+    assert_eq!(output.status.code(), Some(1));
+    assert!(serde_json::from_slice::<Value>(&output.stdout).unwrap()["feasible_value"].is_number());
+}
+
 #[test]
 fn a_run_begins_with_given_multipliers() {
     let folder = Folder::new();

@@ -8,6 +8,7 @@ use crate::function::{Beginning, Function};
 use crate::method::{Method, Progress, Start, StepReport, make_method};
 use crate::observe::{Observer, Record};
 use crate::oracle::Oracle;
+use crate::primal::Primal;
 use crate::settings::{Granularity, MethodName, ValidSettings};
 use crate::status::Status;
 
@@ -37,6 +38,9 @@ pub struct Solution {
     pub estimate: Option<f64>,
     /// A proved gap over `max(1, |f|)`, where there is a proof.
     pub certificate: Option<f64>,
+    /// The primal solution that goes with the last proposal: with [`Settings::primal`](crate::Settings::primal), of an oracle that
+    /// is a [`PrimalOracle`](crate::PrimalOracle). The closer the run came to the optimum, the less it violates what was dualised.
+    pub primal: Option<Primal>,
     /// One row for the start and each step.
     pub trace: Vec<TraceRow>,
     /// Why the oracle failed, if it did.
@@ -124,7 +128,7 @@ impl<'a, M: Method> Run<'a, M> {
             MethodName::Auto => Granularity::Auto,
             _ => Granularity::Aggregated,
         };
-        let (mut function, beginning) = Function::begin(oracle, &start, granularity)?;
+        let (mut function, beginning) = Function::begin(oracle, &start, granularity, settings.primal)?;
         let Beginning { value, subgradient, minorants } = beginning;
         // A subgradient of 0 proves the start optimal.
         let is_optimal = subgradient.iter().all(|&entry| entry == 0.0);
@@ -221,6 +225,10 @@ impl<'a, M: Method> Run<'a, M> {
             Some(method) => method.bound(best, &mut self.function),
             None => Some(crate::method::Bound { estimate: 0.0, proved: Some(0.0) }),
         };
+        let primal = match &self.method {
+            Some(method) => method.primal(),
+            None => self.function.solutions().map(Primal::of_all),
+        };
         Solution {
             status,
             value: self.user_value(self.best),
@@ -233,6 +241,7 @@ impl<'a, M: Method> Run<'a, M> {
             estimate: bound.map(|bound| bound.estimate / magnitude),
             // A gap below round-off is proved no better than round-off.
             certificate: bound.and_then(|bound| bound.proved).map(|gap| gap.max(1e-15 * magnitude) / magnitude),
+            primal,
             trace: self.trace,
             point: self.best_point,
             failure: self.failure,

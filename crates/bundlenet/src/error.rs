@@ -318,6 +318,26 @@ pub enum EvaluationError {
         /// Minorants given.
         found: usize,
     },
+    /// The oracle gave another number of solutions than it has subproblems.
+    #[error("evaluation {evaluation}: wrong number of primal solutions: expected {expected}, found {found}")]
+    SolutionCount {
+        /// Which evaluation.
+        evaluation: usize,
+        /// Components of the oracle, or 1.
+        expected: usize,
+        /// Solutions given.
+        found: usize,
+    },
+    /// The oracle gave a solution with a cost or a variable that is not finite.
+    #[error(
+        "evaluation {evaluation}: the oracle returned an unusable primal solution: expected finite numbers, found {found}"
+    )]
+    Solution {
+        /// Which evaluation.
+        evaluation: usize,
+        /// The number.
+        found: f64,
+    },
     /// A minorant has an entry for a coordinate that does not exist.
     #[error("evaluation {evaluation}: a minorant has a wrong coordinate: expected one below {dim}, found {found}")]
     Coordinate {

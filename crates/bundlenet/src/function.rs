@@ -27,6 +27,8 @@ pub(crate) struct Function<'a> {
     grouping: Option<Grouping>,
     /// Evaluations by component that are remembered, if any are.
     recent: Option<Recent>,
+    /// Primal solutions of the last evaluation by component or group, where they are asked for and there are any.
+    solutions: Option<Minorants>,
 }
 
 /// The scaled function at a point, by component.
@@ -35,6 +37,7 @@ pub(crate) struct Evaluation {
     pub(crate) point: Vec<f64>,
     pub(crate) value: f64,
     pub(crate) minorants: Minorants,
+    pub(crate) solutions: Option<Minorants>,
 }
 
 /// The last evaluations, and the best if it is not among them.
@@ -68,6 +71,7 @@ impl<'a> Function<'a> {
         oracle: &'a mut dyn Oracle,
         start: &[f64],
         granularity: Granularity,
+        with_primal: bool,
     ) -> Result<(Self, Beginning), EvaluationError> {
         let minimizer_box = oracle.minimizer_box();
         let mut minimized = Minimized::new(oracle)?;
@@ -79,6 +83,7 @@ impl<'a> Function<'a> {
             _ => None,
         };
         let mut minorants = sum.is_some().then(Minorants::new);
+        let solutions = (with_primal && minimized.is_primal()).then(Minorants::new);
         let mut subgradient = vec![0.0; minimized.dim()];
         let mut function = Self {
             minimized,
@@ -90,6 +95,7 @@ impl<'a> Function<'a> {
             linear,
             grouping,
             recent: None,
+            solutions,
         };
         match &mut minorants {
             None => function.call(start, &mut subgradient)?,
@@ -118,7 +124,7 @@ impl<'a> Function<'a> {
             evaluation.point.clear();
             evaluation.point.extend_from_slice(point);
             if let Ok(value) = &value {
-                recent.0.push(Evaluation { value: *value, ..evaluation });
+                recent.0.push(Evaluation { value: *value, solutions: self.solutions.clone(), ..evaluation });
             }
             self.recent = Some(recent);
             return value;
@@ -147,10 +153,25 @@ impl<'a> Function<'a> {
     /// Calls the oracle and does not scale.
     fn call(&mut self, point: &[f64], subgradient: &mut [f64]) -> Result<(), EvaluationError> {
         let begin = Instant::now();
-        let value = self.minimized.evaluate(point, subgradient);
+        let value = self.minimized.evaluate(point, subgradient).and_then(|value| self.record().map(|()| value));
         self.count(begin);
         self.latest = value?;
         Ok(())
+    }
+
+    /// Asks for the primal solutions of the last evaluation where they are wanted.
+    fn record(&mut self) -> Result<(), EvaluationError> {
+        let Some(solutions) = &mut self.solutions else { return Ok(()) };
+        self.minimized.write_solutions(solutions)?;
+        if let Some(grouping) = &self.grouping {
+            solutions.gather(grouping.groups());
+        }
+        Ok(())
+    }
+
+    /// Primal solutions of the last evaluation by component or group, where they are asked for and there are any.
+    pub(crate) fn solutions(&self) -> Option<&Minorants> {
+        self.solutions.as_ref()
     }
 
     /// As [`Self::evaluate`], by component or group. Only for oracles that are sums.
@@ -167,7 +188,7 @@ impl<'a> Function<'a> {
     /// Calls the oracle for its components and does not scale.
     fn call_components(&mut self, point: &[f64], minorants: &mut Minorants) -> Result<(), EvaluationError> {
         let begin = Instant::now();
-        let result = self.minimized.evaluate_components(point, minorants);
+        let result = self.minimized.evaluate_components(point, minorants).and_then(|_| self.record());
         self.count(begin);
         result?;
         let linear: f64 = self.linear.iter().zip(point).map(|(entry, at)| entry * at).sum();

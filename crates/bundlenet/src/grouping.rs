@@ -24,6 +24,12 @@ impl Grouping {
         Self { order, ends, sums, coordinates: vec![], merged: Minorants::new() }
     }
 
+    /// The components of every group.
+    pub(crate) fn groups(&self) -> impl Iterator<Item = &[u32]> {
+        let starts = std::iter::once(0).chain(self.ends.iter().copied());
+        starts.zip(&self.ends).map(|(start, &end)| &self.order[start..end])
+    }
+
     /// Replaces the components' minorants by those of the groups.
     pub(crate) fn merge(&mut self, minorants: &mut Minorants) {
         self.merged.clear();

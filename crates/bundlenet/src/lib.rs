@@ -27,6 +27,7 @@
 //! | what | where |
 //! |---|---|
 //! | the oracle interface | [`Oracle`], [`SumOracle`], [`Domain`], [`Sense`], [`FnOracle`], [`Minimized`] |
+//! | primal solutions | [`PrimalOracle`], [`Primal`], [`Problem::recover`] |
 //! | solving | [`solve`], [`Settings`], [`Solution`], [`Status`], [`Observer`], [`Log`] |
 //! | networks and their training | [`learn`], [`Model`], [`solve_batch`] |
 //! | test functions with known optima | [`Academic`] |
@@ -52,6 +53,7 @@ mod master;
 mod method;
 mod observe;
 mod oracle;
+mod primal;
 pub mod problems;
 mod settings;
 mod simd;
@@ -67,9 +69,10 @@ pub use log::Log;
 pub use master::Strategy;
 pub use observe::{Observer, Record, Silent};
 pub use oracle::{Bound, Domain, FnOracle, Minimized, Minorants, Oracle, OracleError, Sense, SumOracle};
+pub use primal::{Primal, PrimalOracle};
 pub use problems::{
-    Assignment, AssignmentDual, Family, Format, Generator, NetworkDesign, NetworkDesignDual, Problem, ReadOptions,
-    SafeBound, Source, UnsafeBound,
+    Assignment, AssignmentDual, Family, Format, Generator, NetworkDesign, NetworkDesignDual, Problem, ProblemPrimal,
+    ReadOptions, Recovered, SafeBound, Source, UnsafeBound, Violation,
 };
 pub use settings::{
     Granularity, InvalidSetting, Limits, MethodName, ProximitySettings, PruningSettings, Settings, Tolerances,

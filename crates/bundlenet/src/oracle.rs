@@ -3,6 +3,7 @@
 use std::fmt;
 
 use crate::error::EvaluationError;
+use crate::primal::PrimalOracle;
 use crate::vectors::{all_within, scale};
 
 /// What an oracle may fail with: any error, or simply a message.
@@ -47,6 +48,11 @@ pub trait Oracle {
 
     /// The function as a sum of components, for oracles that also implement [`SumOracle`].
     fn as_sum(&mut self) -> Option<&mut dyn SumOracle> {
+        None
+    }
+
+    /// The oracle as one that hands back the solutions of its subproblems, for those that also implement [`PrimalOracle`].
+    fn as_primal(&mut self) -> Option<&mut dyn PrimalOracle> {
         None
     }
 }
@@ -157,6 +163,19 @@ impl Minorants {
         let start = if component == 0 { 0 } else { self.ends[component - 1] };
         let range = start..self.ends[component];
         (&self.coordinates[range.clone()], &self.entries[range])
+    }
+
+    /// Replaces the components by groups of them, each with the entries of all its components.
+    pub(crate) fn gather<'a>(&mut self, groups: impl Iterator<Item = &'a [u32]>) {
+        let single = std::mem::take(self);
+        for group in groups {
+            let value = group.iter().map(|&component| single.values[component as usize]).sum();
+            let entries = group.iter().flat_map(|&component| {
+                let (coordinates, entries) = single.subgradient(component as usize);
+                coordinates.iter().copied().zip(entries.iter().copied())
+            });
+            self.push(value, entries);
+        }
     }
 
     /// Multiplies values and subgradients.
@@ -449,6 +468,29 @@ impl<'a> Minimized<'a> {
             minorants.scale(-1.0);
         }
         Ok(true)
+    }
+
+    /// Whether the oracle is a [`PrimalOracle`].
+    pub(crate) fn is_primal(&mut self) -> bool {
+        self.oracle.as_primal().is_some()
+    }
+
+    /// The solutions of the last evaluation, where the oracle is a [`PrimalOracle`]; they are the problem's, and are not flipped.
+    pub(crate) fn write_solutions(&mut self, solutions: &mut Minorants) -> Result<(), EvaluationError> {
+        let evaluation = self.evaluations;
+        let expected = self.oracle.as_sum().map_or(1, |sum| sum.component_count());
+        solutions.clear();
+        if let Some(primal) = self.oracle.as_primal() {
+            primal.write_solutions(solutions);
+        }
+        if solutions.len() != expected {
+            return Err(EvaluationError::SolutionCount { evaluation, expected, found: solutions.len() });
+        }
+        let mut numbers = solutions.values.iter().chain(&solutions.entries);
+        match numbers.find(|number| !number.is_finite()) {
+            Some(&found) => Err(EvaluationError::Solution { evaluation, found }),
+            None => Ok(()),
+        }
     }
 
     /// A lower bound on the function to minimise, from convex combinations of minorants of its components:

@@ -31,6 +31,9 @@ pub struct Settings {
     pub cuts: Granularity,
     /// Which cuts are forgotten.
     pub pruning: PruningSettings,
+    /// Whether to keep the primal solution that belongs to every cut, for [`Solution::primal`](crate::Solution::primal): memory for
+    /// about twice the cuts. Only for methods with cuts, and of use only for a [`PrimalOracle`](crate::PrimalOracle).
+    pub primal: bool,
     /// The network of the method of that name; without it, the general one.
     #[serde(skip)]
     pub model: Option<Arc<Model>>,
@@ -220,6 +223,10 @@ impl Settings {
                 wrong("pruning.max_bytes", "at least 1,000,000", max_bytes.to_string())
             }
             Self { cuts: Granularity::Groups(0), .. } => wrong("cuts.groups", "at least 1", "0".to_string()),
+            Self { primal: true, method: MethodName::Descent | MethodName::Adam, .. } => {
+                let found = if self.method == MethodName::Adam { "adam" } else { "descent" };
+                wrong("primal", "a method with cuts: auto, hybrid, bundle or network", found.to_string())
+            }
             // Who sets something of the bundle method asks for it.
             Self { method: MethodName::Auto, cuts, proximity, .. }
                 if *cuts != Granularity::default() || *proximity != ProximitySettings::default() =>

@@ -9,6 +9,7 @@ use crate::error::EvaluationError;
 use crate::function::Function;
 use crate::master::Proposal;
 use crate::oracle::Domain;
+use crate::primal::Primal;
 use crate::simd::{Block, blocks_for};
 use crate::vectors::{Padded, add_scaled, combine, dot, dots};
 
@@ -40,6 +41,9 @@ pub(crate) struct Bundle {
     latest: Padded,
     /// Products of all subgradients with the way to the last trial point, by place.
     slopes: Vec<f64>,
+    /// Primal solutions by place, and that at the last trial point; none where they are not kept.
+    primals: Vec<Primal>,
+    latest_primal: Option<Primal>,
 }
 
 /// What becomes of a cut with the subgradient of another.
@@ -73,14 +77,16 @@ impl Bundle {
             is_free: *domain == Domain::Free,
             latest: Padded::zeros(dim),
             slopes: Vec::with_capacity(capacity),
+            primals: vec![],
+            latest_primal: None,
         };
         bundle.reserve(capacity);
         bundle
     }
 
-    /// Adds a cut with its linearisation error.
-    pub(crate) fn with_cut(mut self, subgradient: &Padded, error: f64) -> Self {
-        self.insert(subgradient, error);
+    /// Adds a cut with its linearisation error and, where they are kept, its primal solution.
+    pub(crate) fn with_cut(mut self, subgradient: &Padded, error: f64, primal: Option<Primal>) -> Self {
+        self.insert(subgradient, error, primal);
         self
     }
 
@@ -169,7 +175,7 @@ impl Bundle {
 
     /// Adds a cut with its linearisation error at the centre and returns its place; a cut with the same subgradient is
     /// merged with it.
-    pub(crate) fn insert(&mut self, subgradient: &Padded, error: f64) -> usize {
+    pub(crate) fn insert(&mut self, subgradient: &Padded, error: f64, primal: Option<Primal>) -> usize {
         // Round-off may make an error slightly negative; convexity does not.
         let error = error.max(0.0);
         let mut products = std::mem::take(&mut self.products);
@@ -183,6 +189,7 @@ impl Bundle {
             let may_be_equal = (other + square - 2.0 * products[place]).abs() <= 1e-14 * (other + square);
             self.is_live(place) && may_be_equal && self.is_twin(place, subgradient, square)
         });
+        let is_better = twin.is_none_or(|place| error < self.errors[place]);
         let place = match twin {
             Some(place) => {
                 self.errors[place] = self.errors[place].min(error);
@@ -193,6 +200,10 @@ impl Bundle {
         };
         self.products = products;
         self.newest = place;
+        if let Some(primal) = primal.filter(|_| is_better) {
+            self.primals.resize(self.errors.len(), Primal::default());
+            self.primals[place] = primal;
+        }
         place
     }
 
@@ -266,6 +277,9 @@ impl Bundle {
     fn forget(&mut self, place: usize) {
         self.errors[place] = f64::INFINITY;
         self.live -= 1;
+        if let Some(primal) = self.primals.get_mut(place) {
+            *primal = Primal::default();
+        }
     }
 
     /// Makes room for one more cut under a cap by forgetting those with the least weight, of several the oldest; true if there
@@ -304,11 +318,18 @@ impl Bundle {
             let mut aggregate = Padded::zeros(self.dim);
             self.aggregate(weights, &mut aggregate);
             let error = weights.iter().map(|&(place, weight)| weight * self.errors[place]).sum();
+            let primal = self.combined_primal(weights);
             by_weight.iter().take(2).for_each(|&place| self.forget(place));
-            self.insert(&aggregate, error);
+            self.insert(&aggregate, error, primal);
             return true;
         }
         false
+    }
+
+    /// The sum of primal solutions with weights, where they are kept.
+    fn combined_primal(&self, weights: &[(usize, f64)]) -> Option<Primal> {
+        let parts = weights.iter().map(|&(place, weight)| (weight, &self.primals[place]));
+        (!self.primals.is_empty()).then(|| Primal::combine(parts))
     }
 
     /// Adds the Gram rows of cuts with weights: products of every subgradient with their sum, by place.
@@ -354,6 +375,7 @@ impl Cuts for Bundle {
         proposal: &Proposal,
     ) -> Result<Seen, EvaluationError> {
         let value = function.evaluate(trial, self.latest.numbers_mut(self.dim))?;
+        self.latest_primal = function.solutions().map(Primal::of_all);
         let slope = dot(&self.latest.0, &proposal.direction.0);
         Ok(Seen { value, error: self.centre.value - value - proposal.eta * slope, slope, reach: f64::NAN })
     }
@@ -375,7 +397,8 @@ impl Cuts for Bundle {
             self.slopes = slopes;
         }
         let latest = std::mem::replace(&mut self.latest, Padded(vec![]));
-        let newest = self.insert(&latest, (1.0 - share) * seen.error);
+        let primal = self.latest_primal.take();
+        let newest = self.insert(&latest, (1.0 - share) * seen.error, primal);
         self.latest = latest;
         self.age(&proposal.weights, newest, pruning.lifetime);
         self.taken > taken
@@ -383,6 +406,10 @@ impl Cuts for Bundle {
 
     fn slopes(&self) -> &[f64] {
         &self.slopes
+    }
+
+    fn primal(&self, proposal: &Proposal) -> Option<Primal> {
+        self.combined_primal(&proposal.weights)
     }
 }
 
@@ -396,7 +423,7 @@ impl Bundle {
     }
 
     pub(crate) fn insert_cut(&mut self, (subgradient, error): &(Vec<f64>, f64)) {
-        self.insert(&Padded::of(subgradient), *error);
+        self.insert(&Padded::of(subgradient), *error, None);
     }
 
     /// Forgets the cut with a subgradient.

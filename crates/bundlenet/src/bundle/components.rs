@@ -8,9 +8,10 @@ use std::ops::Range;
 
 use super::{Centre, Cuts, Pruning, Seen};
 use crate::error::EvaluationError;
-use crate::function::Function;
+use crate::function::{Evaluation, Function};
 use crate::master::Proposal;
 use crate::oracle::Minorants;
+use crate::primal::Primal;
 use crate::vectors::Padded;
 
 /// A cut of a component.
@@ -27,6 +28,8 @@ pub(crate) struct Cut {
     /// Steps since it last had a weight.
     age: usize,
     hash: u64,
+    /// The primal solution that it comes from, where they are kept.
+    primal: Option<Box<Primal>>,
 }
 
 /// A component and its cuts.
@@ -99,6 +102,7 @@ pub(crate) struct ComponentBundle {
     /// What the last evaluation found, and its linearisation error at the centre.
     latest: Minorants,
     latest_error: f64,
+    latest_solutions: Option<Minorants>,
     /// Products of all cuts' subgradients with the way to the last trial point, one component after the other, and errors of
     /// the components' new cuts.
     slopes: Vec<f64>,
@@ -114,8 +118,14 @@ pub(crate) struct ComponentBundle {
 const METRIC_STEPS: usize = 10;
 
 impl ComponentBundle {
-    /// Cuts around `centre`: those taken there.
-    pub(crate) fn new(centre: &[f64], value: f64, linear: Vec<f64>, minorants: &Minorants) -> Self {
+    /// Cuts around `centre`: those taken there, with the primal solutions they come from where those are kept.
+    pub(crate) fn new(
+        centre: &[f64],
+        value: f64,
+        linear: Vec<f64>,
+        minorants: &Minorants,
+        solutions: Option<&Minorants>,
+    ) -> Self {
         let mut bundle = Self {
             centre: Centre::new(centre, value),
             components: vec![Component::default(); minorants.len()],
@@ -128,6 +138,7 @@ impl ComponentBundle {
             metric_steps: 0,
             latest: Minorants::new(),
             latest_error: 0.0,
+            latest_solutions: None,
             slopes: vec![],
             new_errors: vec![],
             scatter: vec![0.0; linear.len()],
@@ -139,7 +150,7 @@ impl ComponentBundle {
         for component in 0..minorants.len() {
             bundle.components[component].value = minorants.values()[component];
             let (coordinates, entries) = minorants.subgradient(component);
-            bundle.insert(component, coordinates, entries, 0.0);
+            bundle.insert(component, coordinates, entries, 0.0, || primal_of(solutions, component));
         }
         bundle
     }
@@ -261,13 +272,13 @@ impl ComponentBundle {
     }
 
     /// Adds the cuts of an evaluation elsewhere.
-    pub(crate) fn insert_all(&mut self, point: &[f64], minorants: &Minorants) {
+    pub(crate) fn insert_all(&mut self, Evaluation { point, minorants, solutions, .. }: &Evaluation) {
         let way: Vec<f64> = self.centre.point.iter().zip(point).map(|(to, from)| to - from).collect();
         for index in 0..self.components.len() {
             let (coordinates, entries) = minorants.subgradient(index);
             let at_centre = minorants.values()[index] + sparse_product(coordinates, entries, &way);
             let error = self.components[index].value - at_centre;
-            self.insert(index, coordinates, entries, error);
+            self.insert(index, coordinates, entries, error, || primal_of(solutions.as_ref(), index));
         }
     }
 
@@ -304,9 +315,16 @@ impl ComponentBundle {
         }
     }
 
-    /// Adds a cut with its linearisation error; a cut that is there already only gets the smaller error. Returns its place, and
-    /// whether the model says more now.
-    fn insert(&mut self, component: usize, coordinates: &[u32], entries: &[f64], error: f64) -> (usize, bool) {
+    /// Adds a cut with its linearisation error; a cut that is there already only gets the smaller error, and the primal solution
+    /// that goes with it. Returns its place, and whether the model says more now.
+    fn insert(
+        &mut self,
+        component: usize,
+        coordinates: &[u32],
+        entries: &[f64],
+        error: f64,
+        primal: impl FnOnce() -> Option<Box<Primal>>,
+    ) -> (usize, bool) {
         // Round-off may make an error slightly negative; convexity does not.
         let error = error.max(0.0);
         let hash = hash(coordinates, entries);
@@ -314,7 +332,10 @@ impl ComponentBundle {
         if let Some(twin) = self.components[component].cuts.iter().position(is_twin) {
             let cut = &mut self.components[component].cuts[twin];
             let is_tighter = error < cut.error * (1.0 - 1e-9);
-            cut.error = cut.error.min(error);
+            if error < cut.error {
+                cut.error = error;
+                cut.primal = primal();
+            }
             cut.age = 0;
             return (twin, is_tighter);
         }
@@ -334,7 +355,10 @@ impl ComponentBundle {
         let id = self.taken;
         let component = &mut self.components[component];
         let weight = f64::from(u8::from(component.cuts.is_empty()));
-        component.push(Cut { id, entries: start..self.entries.len(), error, weight, age: 0, hash }, &products);
+        component.push(
+            Cut { id, entries: start..self.entries.len(), error, weight, age: 0, hash, primal: primal() },
+            &products,
+        );
         self.products = products;
         (component.cuts.len() - 1, true)
     }
@@ -396,6 +420,7 @@ impl ComponentBundle {
         let entries: Vec<f64> = coordinates.iter().map(|&at| std::mem::take(&mut sums[at as usize])).collect();
         self.scatter = sums;
         let cuts = &self.components[component].cuts;
+        let primal = combined_primal(cuts.iter()).map(Box::new);
         let mut by_weight: Vec<(f64, u64)> = cuts.iter().map(|cut| (cut.weight, cut.id)).collect();
         by_weight.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
         by_weight.truncate(count);
@@ -403,7 +428,7 @@ impl ComponentBundle {
         let is_lightest = |cut: &Cut| by_weight.iter().any(|(_, id)| *id == cut.id);
         self.unused += self.components[component].retain(|cut| !is_lightest(cut));
         // The aggregate may be a cut that was there, with a weight of its own.
-        let (place, _) = self.insert(component, &coordinates, &entries, error);
+        let (place, _) = self.insert(component, &coordinates, &entries, error, || primal);
         let cuts = &mut self.components[component].cuts;
         cuts[place].weight = if cuts.len() == 1 { 1.0 } else { cuts[place].weight + weight };
     }
@@ -449,6 +474,18 @@ impl ComponentBundle {
 
 /// Kinks of the model farther away, as a multiple of the way to the trial point, are not looked for.
 const FARTHEST: f64 = 100.0;
+
+/// The primal solution of a component, where they are kept.
+fn primal_of(solutions: Option<&Minorants>, component: usize) -> Option<Box<Primal>> {
+    solutions.map(|solutions| Box::new(Primal::of(solutions, component..component + 1)))
+}
+
+/// The sum of the primal solutions of cuts with their weights, where they are kept.
+fn combined_primal<'a>(cuts: impl Iterator<Item = &'a Cut> + Clone) -> Option<Primal> {
+    let weighted = cuts.filter(|cut| cut.weight > 0.0);
+    let parts = weighted.filter_map(|cut| Some((cut.weight, &**cut.primal.as_ref()?)));
+    parts.clone().next().is_some().then(|| Primal::combine(parts))
+}
 
 /// The product of a sparse vector with a dense one.
 fn sparse_product(coordinates: &[u32], entries: &[f64], vector: &[f64]) -> f64 {
@@ -497,6 +534,7 @@ impl Cuts for ComponentBundle {
         proposal: &Proposal,
     ) -> Result<Seen, EvaluationError> {
         let value = function.evaluate_components(trial, &mut self.latest)?;
+        self.latest_solutions = function.solutions().cloned();
         for ((way, to), from) in self.way.iter_mut().zip(trial).zip(&self.centre.point) {
             *way = to - from;
         }
@@ -522,6 +560,7 @@ impl Cuts for ComponentBundle {
 
     fn take(&mut self, trial: &[f64], seen: &Seen, share: f64, _proposal: &Proposal, pruning: Pruning) -> bool {
         let latest = std::mem::take(&mut self.latest);
+        let solutions = self.latest_solutions.take();
         let mut is_new = false;
         let mut first = 0;
         for index in 0..self.components.len() {
@@ -536,7 +575,8 @@ impl Cuts for ComponentBundle {
             self.unused += component.retain(|cut| cut.age <= pruning.lifetime);
             self.make_room(index, pruning.cap);
             let (coordinates, entries) = latest.subgradient(index);
-            is_new |= self.insert(index, coordinates, entries, (1.0 - share) * self.new_errors[index]).1;
+            let error = (1.0 - share) * self.new_errors[index];
+            is_new |= self.insert(index, coordinates, entries, error, || primal_of(solutions.as_ref(), index)).1;
         }
         self.centre.move_towards(trial, seen.value, share);
         self.latest = latest;
@@ -565,6 +605,10 @@ impl Cuts for ComponentBundle {
         }
         true
     }
+
+    fn primal(&self, _proposal: &Proposal) -> Option<Primal> {
+        combined_primal(self.components.iter().flat_map(|component| &component.cuts))
+    }
 }
 
 /// A sparse subgradient and its linearisation error.
@@ -575,7 +619,7 @@ pub(crate) type SparseCut = (Vec<(u32, f64)>, f64);
 impl ComponentBundle {
     /// Given cuts, by component.
     pub(crate) fn of_cuts(centre: &[f64], linear: Vec<f64>, cuts: &[Vec<SparseCut>]) -> Self {
-        let mut bundle = Self::new(centre, 0.0, linear, &Minorants::new());
+        let mut bundle = Self::new(centre, 0.0, linear, &Minorants::new(), None);
         bundle.components = vec![Component::default(); cuts.len()];
         for (component, cuts) in cuts.iter().enumerate() {
             cuts.iter().for_each(|cut| bundle.insert_cut(component, cut));
@@ -585,7 +629,7 @@ impl ComponentBundle {
 
     pub(crate) fn insert_cut(&mut self, component: usize, (subgradient, error): &SparseCut) {
         let (coordinates, entries): (Vec<u32>, Vec<f64>) = subgradient.iter().copied().unzip();
-        self.insert(component, &coordinates, &entries, *error);
+        self.insert(component, &coordinates, &entries, *error, || None);
     }
 }
 

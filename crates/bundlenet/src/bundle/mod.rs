@@ -15,6 +15,7 @@ use crate::error::EvaluationError;
 use crate::function::Function;
 use crate::master::Proposal;
 use crate::oracle::Minorants;
+use crate::primal::Primal;
 
 /// Cuts around a centre: a model of the function, and the share of the loop that depends on how cuts are kept.
 pub(crate) trait Cuts {
@@ -54,6 +55,9 @@ pub(crate) trait Cuts {
     fn write_aggregates(&self, _aggregates: &mut Minorants) -> bool {
         false
     }
+
+    /// The combination of the primal solutions of all cuts with the weights of the last proposal, where they are kept.
+    fn primal(&self, proposal: &Proposal) -> Option<Primal>;
 }
 
 /// The point that the cuts are around.

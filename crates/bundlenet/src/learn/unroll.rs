@@ -85,7 +85,7 @@ impl<'a, S: Real> Unroll<'a, S> {
         let mut episodes = Vec::with_capacity(subjects.len());
         for subject in subjects {
             let start = subject.start.map_or_else(|| vec![0.0; subject.oracle.dim()], <[f64]>::to_vec);
-            let (function, beginning) = Function::begin(subject.oracle, &start, Granularity::Aggregated)?;
+            let (function, beginning) = Function::begin(subject.oracle, &start, Granularity::Aggregated, false)?;
             let Beginning { value, subgradient, .. } = beginning;
             let weight = match subject.weight {
                 Weight::OfValue(weight) => weight / function.scale(),

@@ -8,6 +8,7 @@ use crate::error::EvaluationError;
 use crate::function::Function;
 use crate::master::{ETA_STAR, Outcome, Proposal, Proposer};
 use crate::oracle::Minorants;
+use crate::primal::Primal;
 use crate::vectors::add_scaled;
 
 /// Share of the promised decrease that makes a step serious, `m`.
@@ -268,5 +269,9 @@ impl<P: Proposer> Method for BundleMethod<P> {
         }
         let proved = self.lower_bound.is_finite().then_some(best - self.lower_bound);
         Some(Bound { estimate: self.estimate(), proved })
+    }
+
+    fn primal(&self) -> Option<Primal> {
+        self.cuts.primal(&self.proposal)
     }
 }

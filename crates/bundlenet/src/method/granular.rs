@@ -12,6 +12,7 @@ use crate::bundle::{Bundle, Cuts, Pruning};
 use crate::error::EvaluationError;
 use crate::function::Function;
 use crate::master::{ComponentProposer, FIRST_CUTS, Proximity, QuadraticProposer, Strategy};
+use crate::primal::Primal;
 
 /// How many steps with cuts of the whole function do what one with components does where the gap is 1 %, and how that number
 /// grows as the gap gets smaller, as a power of it (`docs/experiments.md`).
@@ -93,9 +94,9 @@ impl Granular {
         let (mut subgradient, error) = cuts.aggregate_all();
         let (centre, value) = (cuts.centre(), cuts.centre_value());
         let bundle = Bundle::new(centre, value, function.domain(), self.pruning.cap.min(FIRST_CUTS));
-        let bundle = bundle.with_cut(&subgradient, error);
+        let bundle = bundle.with_cut(&subgradient, error, cuts.primal(self.components.proposal()));
         let newest_error = cuts.latest_cut(&mut subgradient);
-        let bundle = bundle.with_cut(&subgradient, newest_error);
+        let bundle = bundle.with_cut(&subgradient, newest_error, function.solutions().map(Primal::of_all));
         let mut next = BundleMethod::new(function, bundle, proposer, self.pruning, self.components.tolerance());
         next.adopt(&self.components);
         self.aggregated = Some(next);
@@ -170,6 +171,93 @@ impl Method for Granular {
         match &mut self.aggregated {
             Some(method) => method.bound(best, function),
             None => self.components.bound(best, function),
+        }
+    }
+
+    fn primal(&self) -> Option<Primal> {
+        self.method().primal()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::bundle::ComponentBundle;
+    use crate::oracle::Oracle;
+    use crate::problems::{Family, Generator, NetworkDesign, NetworkDesignDual, Problem};
+    use crate::settings::Granularity;
+
+    /// `b - A x` of a combination of flows.
+    fn slope(instance: &NetworkDesign, primal: &Primal) -> Vec<f64> {
+        let (nodes, commodities) = (instance.nodes(), instance.commodities().len());
+        let mut slope = vec![0.0; nodes * commodities];
+        for (k, commodity) in instance.commodities().iter().enumerate() {
+            slope[k * nodes + commodity.origin] += commodity.demand;
+            slope[k * nodes + commodity.destination] -= commodity.demand;
+        }
+        for &(variable, value) in &primal.variables {
+            let (arc, k) = (variable as usize / (commodities + 1), variable as usize % (commodities + 1));
+            if k < commodities {
+                slope[k * nodes + instance.arcs()[arc].tail] -= value;
+                slope[k * nodes + instance.arcs()[arc].head] += value;
+            }
+        }
+        slope
+    }
+
+    /// The combination of solutions is the aggregate cut: the same slope, and the same value at 0.
+    fn check<P: crate::master::Proposer>(
+        method: &mut BundleMethod<P>,
+        function: &mut Function<'_>,
+        instance: &NetworkDesign,
+    ) {
+        method.bound(f64::INFINITY, function);
+        let primal = method.primal().unwrap();
+        let proposal = method.proposal();
+        let aggregate = proposal.aggregate.as_ref().unwrap_or(&proposal.direction);
+        let centre = method.cuts().centre();
+        let mut value = method.cuts().centre_value() - proposal.sigma;
+        for ((w, at), entry) in aggregate.numbers(centre.len()).iter().zip(centre).zip(slope(instance, &primal)) {
+            // Errors of a place in a sum of some hundred products, of a function whose first subgradient has norm 1.
+            assert!((w + function.scale() * entry).abs() < 1e-10, "{w} {entry}");
+            value -= w * at;
+        }
+        let cost = -function.scale() * primal.cost;
+        assert!((value - cost).abs() < 1e-9 * (1.0 + cost.abs()), "{value} {cost}");
+    }
+
+    #[test]
+    fn primal_solutions_survive_both_changes() {
+        let Problem::NetworkDesign(instance) = Generator::new(Family::McSml40, 3).instance(0).unwrap().problem else {
+            panic!("a network design family")
+        };
+        for cap in [3, 100] {
+            let pruning = Pruning { lifetime: 5, cap, bytes: usize::MAX };
+            let mut dual = NetworkDesignDual::new(&instance);
+            let start = vec![0.0; dual.dim()];
+            let (mut function, beginning) = Function::begin(&mut dual, &start, Granularity::Component, true).unwrap();
+            let minorants = beginning.minorants.unwrap();
+            let cuts =
+                ComponentBundle::new(&start, beginning.value, function.linear(), &minorants, function.solutions());
+            let proximity = Proximity::for_components(&start, beginning.value, None);
+            let proposer = ComponentProposer::new(proximity, function.domain(), start.len());
+            let components = BundleMethod::new(&function, cuts.with_metric(), proposer, pruning, 1e-9);
+            let mut method = Granular::new(components, pruning);
+            for _ in 0..30 {
+                method.components.step(&mut function).unwrap();
+                check(&mut method.components, &mut function, &instance);
+            }
+            method.aggregate(&mut function);
+            for _ in 0..30 {
+                let aggregated = method.aggregated.as_mut().unwrap();
+                aggregated.step(&mut function).unwrap();
+                check(aggregated, &mut function, &instance);
+            }
+            method.return_to_components(&mut function).unwrap();
+            for _ in 0..10 {
+                check(&mut method.components, &mut function, &instance);
+                method.components.step(&mut function).unwrap();
+            }
         }
     }
 }

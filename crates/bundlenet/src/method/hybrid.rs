@@ -10,6 +10,7 @@ use crate::error::EvaluationError;
 use crate::function::Function;
 use crate::learn::NetworkProposer;
 use crate::master::{ComponentProposer, Proximity, QuadraticProposer};
+use crate::primal::Primal;
 
 // Constants chosen on validation data and public instances; `docs/experiments.md` has the figures.
 
@@ -97,9 +98,10 @@ impl Hybrid {
         let Some(best) = remembered.iter().min_by(|a, b| a.value.total_cmp(&b.value)) else {
             return Box::new(aggregated);
         };
-        let mut cuts = ComponentBundle::new(&best.point, best.value, function.linear(), &best.minorants);
+        let mut cuts =
+            ComponentBundle::new(&best.point, best.value, function.linear(), &best.minorants, best.solutions.as_ref());
         for other in remembered.iter().filter(|other| !std::ptr::eq(*other, best)) {
-            cuts.insert_all(&other.point, &other.minorants);
+            cuts.insert_all(other);
         }
         let proximity = Proximity::going_on_with_components(COMPONENT_ETA_FACTOR * eta);
         let proposer = ComponentProposer::new(proximity, function.domain(), dim);
@@ -150,5 +152,9 @@ impl Method for Hybrid {
             Some(method) => method.bound(best, function),
             None => self.network.bound(best, function),
         }
+    }
+
+    fn primal(&self) -> Option<Primal> {
+        self.method().primal()
     }
 }

@@ -7,6 +7,7 @@ use crate::bundle::{Bundle, ComponentBundle, Pruning, Repeats};
 use crate::function::{Evaluation, Function};
 use crate::learn::{Network, NetworkProposer, Real};
 use crate::master::{ComponentProposer, FIRST_CUTS, Proximity, QuadraticProposer, Strategy};
+use crate::primal::Primal;
 use crate::settings::{Granularity, MethodName, ProximitySettings, PruningSettings, ValidSettings};
 use crate::vectors::Padded;
 
@@ -34,7 +35,8 @@ fn hybrid_method(function: &mut Function<'_>, start: Start<'_>, settings: &Valid
         .with_proposer(|proposer| proposer.calibrated(start));
     if let Some(minorants) = start.minorants {
         let Start { point, value, .. } = start;
-        function.remember(Evaluation { point: point.to_vec(), value, minorants: minorants.clone() });
+        let solutions = function.solutions().cloned();
+        function.remember(Evaluation { point: point.to_vec(), value, minorants: minorants.clone(), solutions });
     }
     let (aggregated, components) = prunings(&settings.pruning);
     Box::new(Hybrid::new(network, most_steps, aggregated, components))
@@ -67,7 +69,7 @@ fn bundle_method(function: &Function<'_>, start: Start<'_>, settings: &ValidSett
         (_, eta0) => Proximity::new(strategy, eta0.unwrap_or(100.0)),
     };
     let proposer = ComponentProposer::new(proximity.with_patience(serious_steps, null_steps), function.domain(), dim);
-    let bundle = ComponentBundle::new(start.point, start.value, function.linear(), minorants);
+    let bundle = ComponentBundle::new(start.point, start.value, function.linear(), minorants, function.solutions());
     let bundle = if strategy == Strategy::Auto { bundle.with_metric() } else { bundle };
     let method = BundleMethod::new(function, bundle, proposer, components, tolerance);
     // Only where nothing says how the step length is to be chosen, and nothing what cuts are of, is there a choice.
@@ -95,6 +97,9 @@ pub(crate) fn network_method<S: Real>(
 
 /// Cuts of the whole function around the start.
 fn aggregated_bundle(function: &Function<'_>, start: Start<'_>, cap: usize) -> Bundle {
-    Bundle::new(start.point, start.value, function.domain(), cap.min(FIRST_CUTS))
-        .with_cut(&Padded::of(start.subgradient), 0.0)
+    Bundle::new(start.point, start.value, function.domain(), cap.min(FIRST_CUTS)).with_cut(
+        &Padded::of(start.subgradient),
+        0.0,
+        function.solutions().map(Primal::of_all),
+    )
 }

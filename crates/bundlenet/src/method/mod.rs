@@ -17,6 +17,7 @@ pub(crate) use make::{make_method, network_method};
 use crate::error::EvaluationError;
 use crate::function::Function;
 use crate::oracle::Minorants;
+use crate::primal::Primal;
 
 /// One way to minimise.
 pub(crate) trait Method {
@@ -38,6 +39,12 @@ pub(crate) trait Method {
 
     /// What the method knows of how far the best value is from the minimum; `None` if it knows nothing.
     fn bound(&mut self, _best: f64, _function: &mut Function<'_>) -> Option<Bound> {
+        None
+    }
+
+    /// The primal solution of the last proposal, where solutions are kept; to be asked for after [`Method::bound`], which sees to
+    /// it that there is one.
+    fn primal(&self) -> Option<Primal> {
         None
     }
 }
@@ -107,5 +114,9 @@ impl<M: Method + ?Sized> Method for Box<M> {
 
     fn bound(&mut self, best: f64, function: &mut Function<'_>) -> Option<Bound> {
         (**self).bound(best, function)
+    }
+
+    fn primal(&self) -> Option<Primal> {
+        (**self).primal()
     }
 }

@@ -7,6 +7,7 @@ mod json;
 mod knapsack;
 pub mod network_design;
 mod random;
+mod recovered;
 mod safe;
 mod text;
 
@@ -17,12 +18,14 @@ pub use format::Format;
 pub use generate::{Family, GENERATOR_VERSION, Generated, Generator, Manifest, ManifestEntry, Split};
 pub use knapsack::{BinaryKnapsack, ContinuousKnapsack, HardKnapsack};
 pub use network_design::{NetworkDesign, NetworkDesignDual};
+pub use recovered::{ProblemPrimal, Recovered, Violation};
 pub use safe::{SafeBound, UnsafeBound};
 
 pub(crate) use random::Stream;
 
 use crate::error::Error;
 use crate::oracle::{Oracle, Sense};
+use crate::primal::Primal;
 
 /// An instance of one of the families.
 #[derive(Clone, Debug, PartialEq)]
@@ -140,6 +143,28 @@ impl Problem {
         match self {
             Self::NetworkDesign(instance) => Box::new(NetworkDesignDual::new(instance)),
             Self::Assignment(instance) => Box::new(AssignmentDual::new(instance)),
+        }
+    }
+
+    /// What the primal solution of a run on the dual comes to, in the problem's terms: as it is, repaired, and rounded to one that
+    /// is feasible, whose value bounds the optimum from the other side.
+    ///
+    /// ```
+    /// use bundlenet::{Family, Generator, Settings, Silent, solve};
+    ///
+    /// let problem = Generator::new(Family::Ga10x100, 7).instance(0)?.problem;
+    /// let settings = Settings { primal: true, ..Settings::default() }.check()?;
+    /// let solution = solve(&mut *problem.dual(), None, &settings, &mut Silent, None)?;
+    /// let recovered = solution.primal.as_ref().map(|primal| problem.recover(primal));
+    /// let value = recovered.and_then(|recovered| recovered.feasible_value());
+    /// assert!(value.is_some_and(|value| value <= solution.value && value > 0.99 * solution.value));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn recover(&self, primal: &Primal) -> ProblemPrimal {
+        match self {
+            Self::NetworkDesign(instance) => ProblemPrimal::NetworkDesign(instance.recover(primal)),
+            Self::Assignment(instance) => ProblemPrimal::Assignment(instance.recover(primal)),
         }
     }
 

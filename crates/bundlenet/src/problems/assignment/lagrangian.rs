@@ -10,8 +10,9 @@
 use rayon::prelude::*;
 
 use super::Assignment;
-use super::primal::{Recovery, RelaxedAssignment};
+use super::primal::{Placement, Recovery};
 use crate::oracle::{Domain, Minorants, Oracle, OracleError, Sense, SumOracle};
+use crate::primal::PrimalOracle;
 use crate::problems::knapsack::{BinaryKnapsack, HardKnapsack};
 
 /// Bins times items from which several threads pay: below, a task costs less than handing it over.
@@ -64,7 +65,7 @@ impl AssignmentDual {
 
     /// The primal solution behind the bound that the last call of [`SumOracle::prove`] gave, if it gave one.
     #[must_use]
-    pub fn proof(&self) -> Option<&RelaxedAssignment> {
+    pub fn proof(&self) -> Option<&Placement> {
         self.recovery.as_ref().and_then(Recovery::solution)
     }
 
@@ -156,6 +157,21 @@ impl Oracle for AssignmentDual {
 
     fn as_sum(&mut self) -> Option<&mut dyn SumOracle> {
         Some(self)
+    }
+
+    fn as_primal(&mut self) -> Option<&mut dyn PrimalOracle> {
+        Some(self)
+    }
+}
+
+impl PrimalOracle for AssignmentDual {
+    /// Variables are by bin, then item.
+    fn write_solutions(&mut self, solutions: &mut Minorants) {
+        for (bin, solved) in self.solved.iter().enumerate() {
+            let first = bin * self.instance.items();
+            let profit = solved.chosen.iter().map(|&item| self.instance.profits(bin)[item as usize]).sum();
+            solutions.push(profit, solved.chosen.iter().map(|&item| (first as u32 + item, 1.0)));
+        }
     }
 }
 

@@ -10,6 +10,7 @@
 //!
 //! Dualising the assignment constraints leaves one 0/1 knapsack per bin: [`AssignmentDual`].
 
+mod feasible;
 pub(crate) mod generate;
 mod instance;
 mod lagrangian;
@@ -20,4 +21,4 @@ mod write;
 
 pub use instance::Assignment;
 pub use lagrangian::AssignmentDual;
-pub use primal::RelaxedAssignment;
+pub use primal::Placement;

@@ -4,9 +4,11 @@
 //! combinations of the bins' solutions lie in the hulls, which stay closed under taking less of an item; only the
 //! assignment constraints may be off.
 
-use super::Assignment;
-use crate::oracle::{Minorants, Sense};
+use super::{Assignment, AssignmentDual};
+use crate::oracle::{Minorants, Sense, SumOracle};
+use crate::primal::Primal;
 use crate::problems::knapsack::BinaryKnapsack;
+use crate::problems::{Recovered, Violation};
 
 /// Rounds in which to look for a solution that covers every item more than once.
 const COVERING_ROUNDS: usize = 300;
@@ -26,20 +28,27 @@ const SMALL_EXCESS: f64 = 1e-6;
 /// What is missing of an item, that its shares are scaled up for: round-off.
 const ROUND_OFF: f64 = 1e-12;
 
-/// A solution of the relaxation over the hulls of the knapsacks.
-#[derive(Clone, Debug)]
-pub struct RelaxedAssignment {
+/// How much of each item is in every bin: a solution of the problem where all or nothing is, of the relaxation over the hulls of
+/// the knapsacks where a part may be; in what a run's primal solution says before it is repaired, items may not quite be there once.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Placement {
     bins: usize,
     /// By item, then bin.
     shares: Vec<f64>,
     value: f64,
 }
 
-impl RelaxedAssignment {
+impl Placement {
     /// Its profit, or cost.
     #[must_use]
     pub fn value(&self) -> f64 {
         self.value
+    }
+
+    /// Number of items.
+    #[must_use]
+    pub fn items(&self) -> usize {
+        self.shares.len() / self.bins
     }
 
     /// How much of an item is in every bin.
@@ -50,12 +59,69 @@ impl RelaxedAssignment {
     pub fn shares(&self, item: usize) -> &[f64] {
         &self.shares[item * self.bins..(item + 1) * self.bins]
     }
+
+    /// Every item in one bin, or in none.
+    pub(super) fn of_places(instance: &Assignment, places: &[Option<usize>]) -> Self {
+        let bins = instance.bins();
+        let mut placement = Self { bins, shares: vec![0.0; bins * places.len()], value: 0.0 };
+        for (item, bin) in places.iter().enumerate().filter_map(|(item, place)| Some((item, (*place)?))) {
+            placement.shares[item * bins + bin] = 1.0;
+            placement.value += instance.profits(bin)[item];
+        }
+        placement
+    }
+
+    /// What a run's primal solution says, in the terms of the problem.
+    fn of_primal(instance: &Assignment, primal: &Primal) -> Self {
+        let (bins, items) = (instance.bins(), instance.items());
+        let mut placement = Self { bins, shares: vec![0.0; items * bins], value: primal.cost };
+        for &(variable, share) in &primal.variables {
+            let (bin, item) = (variable as usize / items, variable as usize % items);
+            if let Some(place) = placement.shares.get_mut(item * bins + bin) {
+                *place = share;
+            }
+        }
+        placement
+    }
+
+    /// How far items are from being there once, or at most once.
+    fn violation(&self, instance: &Assignment) -> Violation {
+        let mut violation = Violation::default();
+        for shares in self.shares.chunks_exact(self.bins) {
+            let excess = shares.iter().sum::<f64>() - 1.0;
+            violation.add(if instance.sense() == Sense::Maximize { excess.max(0.0) } else { excess.abs() });
+        }
+        violation
+    }
+
+    /// The shares as the slopes of the bins' cuts.
+    fn aggregate(&self, instance: &Assignment) -> Minorants {
+        let mut aggregate = Minorants::new();
+        for bin in 0..self.bins {
+            let shares = (0..instance.items()).map(|item| (item as u32, -self.shares(item)[bin]));
+            aggregate.push(0.0, shares.filter(|(_, share)| *share < 0.0));
+        }
+        aggregate
+    }
+}
+
+impl Assignment {
+    /// What the primal solution of a run on the dual comes to: as it is, repaired, and with every item in one bin.
+    #[must_use]
+    pub fn recover(&self, primal: &Primal) -> Recovered<Placement> {
+        let convex = Placement::of_primal(self, primal);
+        let mut dual = AssignmentDual::new(self);
+        dual.prove(&convex.aggregate(self));
+        let relaxed = dual.proof().cloned();
+        let feasible = super::feasible::find(self, &convex);
+        Recovered { violation: convex.violation(self), convex, relaxed, feasible }
+    }
 }
 
 /// Makes solutions; keeps its memory from one to the next.
 #[derive(Clone, Debug)]
 pub(super) struct Recovery {
-    solution: RelaxedAssignment,
+    solution: Placement,
     is_complete: bool,
     covering: Covering,
     /// Bins in the order in which an item leaves them.
@@ -75,7 +141,7 @@ impl Recovery {
     pub(super) fn new(instance: &Assignment) -> Self {
         let (items, bins) = (instance.items(), instance.bins());
         Self {
-            solution: RelaxedAssignment { bins, shares: vec![0.0; items * bins], value: 0.0 },
+            solution: Placement { bins, shares: vec![0.0; items * bins], value: 0.0 },
             is_complete: false,
             covering: Covering::Unknown,
             order: Vec::with_capacity(bins),
@@ -83,7 +149,7 @@ impl Recovery {
     }
 
     /// The solution that the last call of `recover` found.
-    pub(super) fn solution(&self) -> Option<&RelaxedAssignment> {
+    pub(super) fn solution(&self) -> Option<&Placement> {
         self.is_complete.then_some(&self.solution)
     }
 
@@ -235,18 +301,16 @@ fn find_covering(instance: &Assignment, knapsack: &mut BinaryKnapsack) -> Coveri
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::oracle::SumOracle;
-    use crate::problems::AssignmentDual;
 
     /// The solution from shares by bin, then item.
-    fn prove(instance: &Assignment, shares: &[f64]) -> Option<RelaxedAssignment> {
+    fn prove(instance: &Assignment, shares: &[f64]) -> Option<Placement> {
         let mut aggregate = Minorants::new();
         for shares in shares.chunks_exact(instance.items()) {
             aggregate.push(0.0, shares.iter().enumerate().map(|(item, &share)| (item as u32, -share)));
         }
         let mut dual = AssignmentDual::new(instance);
         let bound = dual.prove(&aggregate);
-        assert_eq!(bound, dual.proof().map(RelaxedAssignment::value));
+        assert_eq!(bound, dual.proof().map(Placement::value));
         dual.proof().cloned()
     }
 

@@ -10,8 +10,9 @@
 use rayon::prelude::*;
 
 use super::NetworkDesign;
-use super::primal::{Network, Recovery, RelaxedDesign};
+use super::primal::{Design, Network, Recovery};
 use crate::oracle::{Minorants, Oracle, OracleError, Sense, SumOracle};
+use crate::primal::PrimalOracle;
 use crate::problems::knapsack::{Filled, fill_from};
 use crate::simd::{Block, LANES, Lanes, blocks_for, flat, flat_mut, multiversion};
 
@@ -128,7 +129,7 @@ impl NetworkDesignDual {
 
     /// The primal solution behind the bound that the last call of [`SumOracle::prove`] gave, if it gave one.
     #[must_use]
-    pub fn proof(&self) -> Option<&RelaxedDesign> {
+    pub fn proof(&self) -> Option<&Design> {
         self.recovery.as_ref().and_then(|recovery| recovery.solution())
     }
 
@@ -249,6 +250,23 @@ impl Tables {
             task.minorants.push(value, entries);
         }
     }
+
+    /// As `run_components`, with the flows themselves: variables by arc, those of the commodities before its design.
+    #[inline(always)]
+    fn run_solutions<L: Lanes>(&self, point: &[Block], task: &mut Task) {
+        task.minorants.clear();
+        for index in task.arcs.clone() {
+            let is_open = self.solve_arc::<L>(index, point, &mut task.scratch) < 0.0;
+            let amounts = if is_open { &flat(&task.scratch.amounts)[..self.commodities] } else { &[] };
+            let flows = amounts.iter().enumerate().filter(|&(_, &amount)| amount > 0.0);
+            let costs = flat(&self.costs[index * self.blocks..(index + 1) * self.blocks]);
+            let routing: f64 = flows.clone().map(|(k, amount)| costs[k] * amount).sum();
+            let cost = if is_open { self.arcs[index].fixed_cost + routing } else { 0.0 };
+            let first = index * (self.commodities + 1);
+            let design = is_open.then_some(((first + self.commodities) as u32, 1.0));
+            task.minorants.push(cost, flows.map(|(k, &amount)| ((first + k) as u32, amount)).chain(design));
+        }
+    }
 }
 
 // Free functions, because only they can be named to `multiversion`.
@@ -268,6 +286,15 @@ fn run_components<L: Lanes>(tables: &Tables, point: &[Block], task: &mut Task) {
 
 multiversion! {
     fn run_components_dispatched(tables: &Tables, point: &[Block], task: &mut Task) = run_components;
+}
+
+#[inline(always)]
+fn run_solutions<L: Lanes>(tables: &Tables, point: &[Block], task: &mut Task) {
+    tables.run_solutions::<L>(point, task);
+}
+
+multiversion! {
+    fn run_solutions_dispatched(tables: &Tables, point: &[Block], task: &mut Task) = run_solutions;
 }
 
 impl Oracle for NetworkDesignDual {
@@ -297,6 +324,18 @@ impl Oracle for NetworkDesignDual {
 
     fn as_sum(&mut self) -> Option<&mut dyn SumOracle> {
         Some(self)
+    }
+
+    fn as_primal(&mut self) -> Option<&mut dyn PrimalOracle> {
+        Some(self)
+    }
+}
+
+impl PrimalOracle for NetworkDesignDual {
+    /// Solves the arcs once more at the last point: keeping their flows would cost the runs that do not ask for them.
+    fn write_solutions(&mut self, solutions: &mut Minorants) {
+        self.for_each_task(run_solutions_dispatched);
+        self.tasks.iter().for_each(|task| solutions.append(&task.minorants));
     }
 }
 

@@ -10,6 +10,7 @@
 //!
 //! Dualising flow conservation leaves one continuous knapsack per arc: [`NetworkDesignDual`].
 
+mod feasible;
 pub(crate) mod generate;
 mod instance;
 mod lagrangian;
@@ -20,4 +21,4 @@ mod write;
 
 pub use instance::{Arc, Commodity, NetworkDesign};
 pub use lagrangian::NetworkDesignDual;
-pub use primal::RelaxedDesign;
+pub use primal::Design;

@@ -18,8 +18,10 @@
 use std::cmp::{Ordering, Reverse};
 use std::collections::BinaryHeap;
 
-use super::{Arc, Commodity};
-use crate::oracle::Minorants;
+use super::{Arc, Commodity, NetworkDesign, NetworkDesignDual};
+use crate::oracle::{Minorants, SumOracle};
+use crate::primal::Primal;
+use crate::problems::{Recovered, Violation};
 
 /// What is left of a demand, relative to it, that the whole flow is scaled up for: round-off.
 const ROUND_OFF: f64 = 1e-12;
@@ -45,20 +47,27 @@ const SMALL_SURPLUS: f64 = 1e-6;
 /// No arc, or no place in a list.
 const NONE: u32 = u32::MAX;
 
-/// A solution of the strong linear relaxation: flows that conserve flow, and the least design that carries them.
-#[derive(Clone, Debug)]
-pub struct RelaxedDesign {
+/// Flows, and how far arcs are open to carry them: a solution of the problem where arcs are open or not, of its strong linear
+/// relaxation where they are so in part; what a run's primal solution says before it is repaired may not quite conserve flow.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Design {
     /// By commodity, then arc.
     flows: Vec<f64>,
     designs: Vec<f64>,
     cost: f64,
 }
 
-impl RelaxedDesign {
+impl Design {
     /// Its cost.
     #[must_use]
     pub fn cost(&self) -> f64 {
         self.cost
+    }
+
+    /// Number of commodities.
+    #[must_use]
+    pub fn commodities(&self) -> usize {
+        self.flows.len() / self.designs.len()
     }
 
     /// How far each arc is open, from 0 to 1.
@@ -75,6 +84,77 @@ impl RelaxedDesign {
     pub fn flows(&self, commodity: usize) -> &[f64] {
         let arcs = self.designs.len();
         &self.flows[commodity * arcs..(commodity + 1) * arcs]
+    }
+
+    /// Flows by commodity, as lists of arcs and amounts, in designs.
+    pub(super) fn of_routes(
+        instance: &NetworkDesign,
+        routes: &[Vec<(u32, f64)>],
+        designs: Vec<f64>,
+        cost: f64,
+    ) -> Self {
+        let arcs = instance.arcs().len();
+        let mut flows = vec![0.0; arcs * routes.len()];
+        for (flows, route) in flows.chunks_exact_mut(arcs).zip(routes) {
+            route.iter().for_each(|&(arc, amount)| flows[arc as usize] += amount);
+        }
+        Self { flows, designs, cost }
+    }
+
+    /// What a run's primal solution says, in the terms of the problem.
+    fn of_primal(instance: &NetworkDesign, primal: &Primal) -> Self {
+        let (arcs, commodities) = (instance.arcs().len(), instance.commodities().len());
+        let mut design = Self { flows: vec![0.0; arcs * commodities], designs: vec![0.0; arcs], cost: primal.cost };
+        for &(variable, value) in &primal.variables {
+            let (arc, commodity) = (variable as usize / (commodities + 1), variable as usize % (commodities + 1));
+            let places = if commodity < commodities { &mut design.flows } else { &mut design.designs };
+            let place = if commodity < commodities { commodity * arcs + arc } else { arc };
+            if let Some(place) = places.get_mut(place) {
+                *place = value;
+            }
+        }
+        design
+    }
+
+    /// How far flow is from being conserved, over all commodities and nodes.
+    fn imbalance(&self, instance: &NetworkDesign) -> Violation {
+        let mut excess = vec![0.0; instance.nodes()];
+        let mut violation = Violation::default();
+        for (index, commodity) in instance.commodities().iter().enumerate() {
+            excess.fill(0.0);
+            excess[commodity.origin] += commodity.demand;
+            excess[commodity.destination] -= commodity.demand;
+            for (arc, flow) in instance.arcs().iter().zip(self.flows(index)) {
+                excess[arc.tail] -= flow;
+                excess[arc.head] += flow;
+            }
+            excess.iter().for_each(|amount| violation.add(amount.abs()));
+        }
+        violation
+    }
+
+    /// The flows as the slopes of the arcs' cuts.
+    fn aggregate(&self, instance: &NetworkDesign) -> Minorants {
+        let mut aggregate = Minorants::new();
+        for (index, arc) in instance.arcs().iter().enumerate() {
+            let flows = (0..instance.commodities().len()).map(|commodity| (commodity, self.flows(commodity)[index]));
+            let at_head = |(commodity, flow)| ((commodity * instance.nodes() + arc.head) as u32, flow);
+            aggregate.push(0.0, flows.filter(|(_, flow)| *flow > 0.0).map(at_head));
+        }
+        aggregate
+    }
+}
+
+impl NetworkDesign {
+    /// What the primal solution of a run on the dual comes to: as it is, repaired, and with arcs open or not.
+    #[must_use]
+    pub fn recover(&self, primal: &Primal) -> Recovered<Design> {
+        let convex = Design::of_primal(self, primal);
+        let mut dual = NetworkDesignDual::new(self);
+        dual.prove(&convex.aggregate(self));
+        let relaxed = dual.proof().cloned();
+        let feasible = super::feasible::find(self, &convex, relaxed.as_ref());
+        Recovered { violation: convex.imbalance(self), convex, relaxed, feasible }
     }
 }
 
@@ -103,7 +183,7 @@ impl Network<'_> {
 /// Makes solutions; keeps its memory from one to the next.
 #[derive(Clone, Debug)]
 pub(super) struct Recovery {
-    solution: RelaxedDesign,
+    solution: Design,
     is_complete: bool,
     /// Cost of the loops, which no multiplier reaches: their part of the solution is the same for ever.
     loops: f64,
@@ -136,7 +216,7 @@ impl Recovery {
     pub(super) fn new(network: &Network<'_>) -> Self {
         let (arcs, commodities) = (network.arcs.len(), network.commodities.len());
         let mut recovery = Self {
-            solution: RelaxedDesign { flows: vec![0.0; arcs * commodities], designs: vec![0.0; arcs], cost: 0.0 },
+            solution: Design { flows: vec![0.0; arcs * commodities], designs: vec![0.0; arcs], cost: 0.0 },
             is_complete: false,
             loops: 0.0,
             support: vec![vec![]; commodities],
@@ -144,7 +224,7 @@ impl Recovery {
             loads: vec![0.0; arcs],
             shares: vec![0.0; arcs],
             residual: Residual::new(network.nodes),
-            paths: Paths::new(network),
+            paths: Paths::new(network.nodes, network.arcs),
             surplus: Surplus::Unknown,
         };
         for index in (0..arcs).filter(|&index| network.arcs[index].tail == network.arcs[index].head) {
@@ -154,7 +234,7 @@ impl Recovery {
     }
 
     /// The solution that the last call of `recover` found.
-    pub(super) fn solution(&self) -> Option<&RelaxedDesign> {
+    pub(super) fn solution(&self) -> Option<&Design> {
         self.is_complete.then_some(&self.solution)
     }
 
@@ -558,7 +638,7 @@ impl Residual {
 
 /// Cheapest paths.
 #[derive(Clone, Debug)]
-struct Paths {
+pub(super) struct Paths {
     /// Arcs by tail, those of a node from its start to that of the next.
     leaving: Vec<u32>,
     starts: Vec<u32>,
@@ -566,7 +646,7 @@ struct Paths {
     reached_by: Vec<u32>,
     heap: BinaryHeap<Reverse<Reached>>,
     /// The arcs of the last path found, backwards.
-    path: Vec<u32>,
+    pub(super) path: Vec<u32>,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -596,17 +676,17 @@ impl PartialEq for Reached {
 impl Eq for Reached {}
 
 impl Paths {
-    fn new(network: &Network<'_>) -> Self {
-        let mut leaving: Vec<u32> = (0..network.arcs.len() as u32).collect();
-        leaving.sort_by_key(|&arc| network.arcs[arc as usize].tail);
-        let mut starts = vec![0; network.nodes + 1];
-        network.arcs.iter().for_each(|arc| starts[arc.tail + 1] += 1);
-        (0..network.nodes).for_each(|node| starts[node + 1] += starts[node]);
+    pub(super) fn new(nodes: usize, arcs: &[Arc]) -> Self {
+        let mut leaving: Vec<u32> = (0..arcs.len() as u32).collect();
+        leaving.sort_by_key(|&arc| arcs[arc as usize].tail);
+        let mut starts = vec![0; nodes + 1];
+        arcs.iter().for_each(|arc| starts[arc.tail + 1] += 1);
+        (0..nodes).for_each(|node| starts[node + 1] += starts[node]);
         Self {
             leaving,
             starts,
-            distances: vec![f64::INFINITY; network.nodes],
-            reached_by: vec![NONE; network.nodes],
+            distances: vec![f64::INFINITY; nodes],
+            reached_by: vec![NONE; nodes],
             heap: BinaryHeap::new(),
             path: vec![],
         }
@@ -621,7 +701,13 @@ impl Paths {
 
     /// Finds a cheapest path for costs that are not negative and infinite where there is no way; false if there is
     /// none.
-    fn find(&mut self, arcs: &[Arc], origin: usize, destination: usize, cost: impl Fn(usize) -> f64) -> bool {
+    pub(super) fn find(
+        &mut self,
+        arcs: &[Arc],
+        origin: usize,
+        destination: usize,
+        cost: impl Fn(usize) -> f64,
+    ) -> bool {
         self.distances.fill(f64::INFINITY);
         self.heap.clear();
         self.distances[origin] = 0.0;
@@ -663,15 +749,13 @@ impl Paths {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::oracle::SumOracle;
-    use crate::problems::network_design::{NetworkDesign, NetworkDesignDual};
 
     fn arc(tail: usize, head: usize, fixed_cost: f64, capacity: f64) -> Arc {
         Arc { tail, head, fixed_cost, capacity }
     }
 
     /// The bound from flows of one commodity after the other, and the solution behind it.
-    fn prove(instance: &NetworkDesign, flows: &[&[f64]]) -> Option<RelaxedDesign> {
+    fn prove(instance: &NetworkDesign, flows: &[&[f64]]) -> Option<Design> {
         let mut aggregate = Minorants::new();
         for (index, arc) in instance.arcs().iter().enumerate() {
             let first = |k: usize| k * instance.nodes();
@@ -682,7 +766,7 @@ mod tests {
         }
         let mut dual = NetworkDesignDual::new(instance);
         let bound = dual.prove(&aggregate);
-        assert_eq!(bound, dual.proof().map(RelaxedDesign::cost));
+        assert_eq!(bound, dual.proof().map(Design::cost));
         dual.proof().cloned()
     }
 

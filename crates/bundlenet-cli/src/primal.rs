@@ -1,0 +1,90 @@
+//! The file of `solve --primal`.
+
+use std::path::Path;
+
+use bundlenet::problems::assignment::Placement;
+use bundlenet::problems::network_design::Design;
+use bundlenet::{Error, ProblemPrimal, Recovered, Violation};
+use serde::Serialize;
+
+use crate::failure::Failure;
+use crate::output::Subject;
+
+#[derive(Serialize)]
+struct File<'a, S> {
+    #[serde(flatten)]
+    subject: &'a Subject,
+    /// Of the dual.
+    bound: f64,
+    largest_violation: f64,
+    total_violation: f64,
+    convex: S,
+    relaxed: Option<S>,
+    feasible: Option<S>,
+}
+
+#[derive(Serialize)]
+struct Flows {
+    value: f64,
+    /// Arcs that are open, and how far.
+    designs: Vec<(usize, f64)>,
+    /// Commodities, arcs and amounts.
+    flows: Vec<(usize, usize, f64)>,
+}
+
+#[derive(Serialize)]
+struct Shares {
+    value: f64,
+    /// Items, bins and how much of the item is there.
+    shares: Vec<(usize, usize, f64)>,
+}
+
+/// Writes the primal solutions of a run as one JSON object.
+pub(crate) fn write(path: &Path, subject: &Subject, bound: f64, primal: &ProblemPrimal) -> Result<(), Failure> {
+    let text = match primal {
+        ProblemPrimal::NetworkDesign(recovered) => text(subject, bound, recovered, flows),
+        ProblemPrimal::Assignment(recovered) => text(subject, bound, recovered, shares),
+    };
+    let text = text.map_err(std::io::Error::from)? + "\n";
+    std::fs::write(path, text).map_err(|source| Error::Write { path: path.to_path_buf(), source })?;
+    Ok(())
+}
+
+fn text<S, T: Serialize>(
+    subject: &Subject,
+    bound: f64,
+    recovered: &Recovered<S>,
+    sparse: fn(&S) -> T,
+) -> serde_json::Result<String> {
+    let Violation { largest, total } = recovered.violation;
+    serde_json::to_string(&File {
+        subject,
+        bound,
+        largest_violation: largest,
+        total_violation: total,
+        convex: sparse(&recovered.convex),
+        relaxed: recovered.relaxed.as_ref().map(sparse),
+        feasible: recovered.feasible.as_ref().map(sparse),
+    })
+}
+
+fn flows(design: &Design) -> Flows {
+    let of_commodity = |commodity: usize| {
+        let flows = design.flows(commodity).iter().enumerate();
+        flows.filter(|(_, flow)| **flow != 0.0).map(move |(arc, &flow)| (commodity, arc, flow))
+    };
+    let designs = design.designs().iter().copied().enumerate();
+    Flows {
+        value: design.cost(),
+        designs: designs.filter(|(_, design)| *design != 0.0).collect(),
+        flows: (0..design.commodities()).flat_map(of_commodity).collect(),
+    }
+}
+
+fn shares(placement: &Placement) -> Shares {
+    let of_item = |item: usize| {
+        let shares = placement.shares(item).iter().enumerate();
+        shares.filter(|(_, share)| **share != 0.0).map(move |(bin, &share)| (item, bin, share))
+    };
+    Shares { value: placement.value(), shares: (0..placement.items()).flat_map(of_item).collect() }
+}
