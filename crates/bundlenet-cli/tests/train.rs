@@ -148,9 +148,15 @@ fn mistakes_get_clear_errors() {
     let (code, message) = failure(&["solve", "--method=network", "--model", text(&broken), "x.json"]);
     assert!(code == 2 && message.contains("broken.safetensors"), "{message}");
     let (code, message) = failure(&["solve", "--cuts=auto", "--model", text(&broken), "x.json"]);
-    assert!(code == 2 && message.contains("--model: expected --method auto, hybrid or network, found bundle"), "{message}");
+    assert!(
+        code == 2 && message.contains("--model: expected --method auto, hybrid or network, found bundle"),
+        "{message}"
+    );
     let (code, message) = failure(&["solve", "--method=network", "--eta0=7", "x.json"]);
-    assert!(code == 2 && message.contains("--eta0: expected --method bundle, descent or adam, found network"), "{message}");
+    assert!(
+        code == 2 && message.contains("--eta0: expected --method bundle, descent or adam, found network"),
+        "{message}"
+    );
     let (code, message) = failure(&["train", "--resume", "--out", text(&folder.path().join("none"))]);
     assert!(code == 2 && message.contains("expected a training to resume, found none"), "{message}");
     let (code, message) = failure(&["models", text(&folder.path().join("none"))]);

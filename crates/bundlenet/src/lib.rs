@@ -28,6 +28,7 @@
 //! |---|---|
 //! | the oracle interface | [`Oracle`], [`SumOracle`], [`Domain`], [`Sense`], [`FnOracle`], [`Minimized`] |
 //! | solving | [`solve`], [`Settings`], [`Solution`], [`Status`], [`Observer`], [`Log`] |
+//! | warm starts, saved states, changed data | [`solve_from`], [`solve_saving`], [`State`], [`Journal`], [`Reuse`] |
 //! | networks and their training | [`learn`], [`Model`], [`solve_batch`] |
 //! | test functions with known optima | [`Academic`] |
 //! | instances, readers, writers, generators | [`problems`], [`Problem`], [`Generator`] |
@@ -44,6 +45,7 @@ mod cholesky;
 mod driver;
 mod error;
 pub mod experiment;
+mod files;
 mod function;
 mod grouping;
 pub mod learn;
@@ -55,12 +57,13 @@ mod oracle;
 pub mod problems;
 mod settings;
 mod simd;
+mod state;
 mod status;
 mod vectors;
 
 pub use academic::Academic;
 pub use batch::solve_batch;
-pub use driver::{Solution, TraceRow, solve};
+pub use driver::{Solution, TraceRow, solve, solve_from, solve_saving};
 pub use error::{Element, Error, EvaluationError, InvalidInstance, ParseError};
 pub use learn::Model;
 pub use log::Log;
@@ -75,6 +78,7 @@ pub use settings::{
     Granularity, InvalidSetting, Limits, MethodName, ProximitySettings, PruningSettings, Settings, Tolerances,
     ValidSettings,
 };
+pub use state::{ComponentReuse, Cut, Fingerprint, Journal, Reuse, State};
 pub use status::Status;
 
 /// The examples in the README, as tests.

@@ -9,6 +9,7 @@ use crate::bundle::{Bundle, Cuts, Pruning};
 use crate::error::EvaluationError;
 use crate::function::Function;
 use crate::master::{ComponentProposer, FIRST_CUTS, Proximity, QuadraticProposer, Strategy};
+use crate::state::Harvest;
 
 /// How much longer than a step without components a step with them may take. Without components 7 to 50 times as many steps
 /// are needed (`docs/experiments.md`).
@@ -118,6 +119,11 @@ impl Method for Granular {
     fn master_seconds(&self) -> f64 {
         let running = self.aggregated.as_ref().map_or(0.0, Method::master_seconds);
         self.earlier_seconds + running + self.components.master_seconds()
+    }
+
+    /// Cuts of components, even while cuts of the whole function are at work: those are of no use to a run after a change.
+    fn harvest(&self, function: &Function<'_>, since: u64, harvest: &mut Harvest) {
+        self.components.harvest(function, since, harvest);
     }
 
     fn bound(&mut self, best: f64, function: &mut Function<'_>) -> Option<Bound> {

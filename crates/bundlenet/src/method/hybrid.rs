@@ -10,6 +10,7 @@ use crate::error::EvaluationError;
 use crate::function::Function;
 use crate::learn::NetworkProposer;
 use crate::master::{ComponentProposer, Proximity, QuadraticProposer};
+use crate::state::{Harvest, StepLength};
 
 /// Steps in which a network has to get somewhere, and the share of all it has got so far that this has to be.
 const WINDOW: usize = 4;
@@ -48,8 +49,10 @@ impl Hybrid {
 
     /// Steps that a network may take: none where an exact master is better from the start.
     pub(crate) fn most_steps(start: Start<'_>) -> usize {
-        // Networks are trained from 0. Who has a better point knows more than they do.
-        if start.point.iter().any(|&entry| entry != 0.0) {
+        // Networks are trained from 0. Who has a better point, or cuts, knows more than they do.
+        if start.inherited.is_some_and(|inherited| inherited.cuts.len() > 0)
+            || start.point.iter().any(|&entry| entry != 0.0)
+        {
             return 0;
         }
         ((STEPS_PER_VARIABLE * start.point.len() as f64) as usize).min(MOST_STEPS)
@@ -123,6 +126,20 @@ impl Method for Hybrid {
 
     fn network_seconds(&self) -> f64 {
         self.network.network_seconds()
+    }
+
+    fn harvest(&self, function: &Function<'_>, since: u64, harvest: &mut Harvest) {
+        match &self.exact {
+            Some(method) => {
+                method.harvest(function, since, harvest);
+                harvest.phase = 1;
+            }
+            None if function.remembers() => {
+                function.harvest(since, harvest);
+                harvest.step_length = Some(StepLength::Plain(COMPONENT_ETA_FACTOR * self.network.proposal().eta));
+            }
+            None => self.network.harvest(function, since, harvest),
+        }
     }
 
     fn bound(&mut self, best: f64, function: &mut Function<'_>) -> Option<Bound> {

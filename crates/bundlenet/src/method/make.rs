@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::{Adam, BundleMethod, Descent, Granular, Hybrid, Method, Start};
-use crate::bundle::{Bundle, ComponentBundle, Pruning, Repeats};
+use crate::bundle::{Bundle, ComponentBundle, Cuts, Pruning, Repeats};
 use crate::function::{Evaluation, Function};
 use crate::learn::{Network, NetworkProposer, Real};
 use crate::master::{ComponentProposer, FIRST_CUTS, Proximity, QuadraticProposer, Strategy};
@@ -34,7 +34,8 @@ fn hybrid_method(function: &mut Function<'_>, start: Start<'_>, settings: &Valid
         .with_proposer(|proposer| proposer.calibrated(start));
     if let Some(minorants) = start.minorants {
         let Start { point, value, .. } = start;
-        function.remember(Evaluation { point: point.to_vec(), value, minorants: minorants.clone() });
+        let minorants = minorants.clone();
+        function.remember(Evaluation { number: 1, point: point.to_vec(), value, minorants });
     }
     let (aggregated, components) = prunings(&settings.pruning);
     Box::new(Hybrid::new(network, most_steps, aggregated, components))
@@ -52,23 +53,30 @@ fn bundle_method(function: &Function<'_>, start: Start<'_>, settings: &ValidSett
     let dim = start.point.len();
     let tolerance = settings.tolerances.gap;
     let (aggregated, components) = prunings(&settings.pruning);
+    let inherited = start.inherited;
     let Some(minorants) = start.minorants else {
-        let proximity = match (strategy, eta0) {
-            (Strategy::Auto, None) => Proximity::automatic(start.point, start.value),
-            (_, eta0) => Proximity::new(strategy, eta0.unwrap_or(100.0)),
+        let found = inherited.and_then(|inherited| inherited.eta(None));
+        let proximity = match (strategy, eta0, found) {
+            (Strategy::Auto, None, Some(eta)) => Proximity::going_on(eta),
+            (Strategy::Auto, None, None) => Proximity::automatic(start.point, start.value),
+            (_, eta0, found) => Proximity::new(strategy, eta0.or(found).unwrap_or(100.0)),
         };
         let proposer =
             QuadraticProposer::new(proximity.with_patience(serious_steps, null_steps), function.domain(), dim);
         let bundle = aggregated_bundle(function, start, aggregated.cap);
+        let bundle = inherited.iter().fold(bundle, |bundle, inherited| bundle.with_cuts(inherited.cuts));
         return Box::new(BundleMethod::new(function, bundle, proposer, aggregated, tolerance));
     };
-    let proximity = match (strategy, eta0) {
-        (Strategy::Auto, eta0) => Proximity::for_components(start.point, start.value, eta0),
-        (_, eta0) => Proximity::new(strategy, eta0.unwrap_or(100.0)),
+    let bundle = ComponentBundle::new(start.point, start.value, function.linear(), minorants);
+    let bundle = inherited.iter().fold(bundle, |bundle, inherited| bundle.with_cuts(inherited.cuts));
+    let bundle = if strategy == Strategy::Auto { bundle.with_metric() } else { bundle };
+    let found = inherited.and_then(|inherited| inherited.eta(bundle.metric_unit()));
+    let proximity = match (strategy, eta0, found) {
+        (Strategy::Auto, None, Some(eta)) => Proximity::going_on_with_components(eta),
+        (Strategy::Auto, eta0, _) => Proximity::for_components(start.point, start.value, eta0),
+        (_, eta0, found) => Proximity::new(strategy, eta0.or(found).unwrap_or(100.0)),
     };
     let proposer = ComponentProposer::new(proximity.with_patience(serious_steps, null_steps), function.domain(), dim);
-    let bundle = ComponentBundle::new(start.point, start.value, function.linear(), minorants);
-    let bundle = if strategy == Strategy::Auto { bundle.with_metric() } else { bundle };
     let method = BundleMethod::new(function, bundle, proposer, components, tolerance);
     // Only where nothing says how the step length is to be chosen, and nothing what cuts are of, is there a choice.
     if settings.cuts == Granularity::Auto && strategy == Strategy::Auto {

@@ -1,0 +1,118 @@
+//! Random sums of maxima of lines.
+
+use bundlenet::{Domain, Fingerprint, Minorants, Oracle, OracleError, SumOracle};
+
+/// Random numbers, the same in every run.
+#[derive(Clone)]
+pub(crate) struct Stream(pub(crate) u64);
+
+impl Stream {
+    pub(crate) fn below(&mut self, limit: usize) -> usize {
+        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        ((self.0 >> 33) as usize) % limit
+    }
+
+    /// About normal: a sum of uniform numbers.
+    pub(crate) fn normal(&mut self) -> f64 {
+        (0..12).map(|_| self.below(1_000_000) as f64 / 1e6).sum::<f64>() - 6.0
+    }
+}
+
+/// A subgradient and a height at 0.
+pub(crate) type Line = (Vec<(u32, f64)>, f64);
+
+/// `linear'x + sum_a max_i (g_ai'x + b_ai)`; the last components are multiples of `|x_j|`, so that there is a minimum in a box.
+#[derive(Clone)]
+pub(crate) struct Sum {
+    pub(crate) linear: Vec<f64>,
+    pub(crate) components: Vec<Vec<Line>>,
+    is_nonnegative: bool,
+    radius: f64,
+}
+
+impl Sum {
+    pub(crate) fn random(stream: &mut Stream) -> Self {
+        let dim = 1 + stream.below(12);
+        let number = |stream: &mut Stream| {
+            if stream.below(2) == 0 { stream.below(7) as f64 - 3.0 } else { stream.normal() }
+        };
+        let linear: Vec<f64> = (0..dim).map(|_| number(stream)).collect();
+        let mut components: Vec<Vec<Line>> = vec![];
+        for _ in 0..stream.below(10) {
+            let lines = (0..1 + stream.below(5)).map(|_| {
+                // Sometimes no entry at all, sometimes the same coordinate twice.
+                let entries = (0..stream.below(4)).map(|_| (stream.below(dim) as u32, number(stream))).collect();
+                (entries, number(stream))
+            });
+            components.push(lines.collect());
+        }
+        let slope: f64 = linear.iter().map(|entry| entry.abs()).sum::<f64>()
+            + components.iter().flatten().flat_map(|line| &line.0).map(|(_, entry)| entry.abs()).sum::<f64>();
+        let height: f64 = components.iter().flatten().map(|line| line.1.abs()).sum();
+        for index in 0..dim as u32 {
+            components.push(vec![(vec![(index, slope + 1.0)], 0.0), (vec![(index, -slope - 1.0)], 0.0)]);
+        }
+        Self { linear, components, is_nonnegative: stream.below(2) == 0, radius: 2.0 * height + 1.0 }
+    }
+
+    fn highest(&self, component: usize, point: &[f64]) -> (f64, &[(u32, f64)]) {
+        let height = |line: &Line| line.1 + line.0.iter().map(|(at, entry)| entry * point[*at as usize]).sum::<f64>();
+        let lines = self.components[component].iter().map(|line| (height(line), line.0.as_slice()));
+        lines.max_by(|a, b| a.0.total_cmp(&b.0)).unwrap()
+    }
+}
+
+impl Oracle for Sum {
+    fn dim(&self) -> usize {
+        self.linear.len()
+    }
+
+    fn evaluate(&mut self, point: &[f64], subgradient: &mut [f64]) -> Result<f64, OracleError> {
+        subgradient.copy_from_slice(&self.linear);
+        let mut value: f64 = self.linear.iter().zip(point).map(|(entry, at)| entry * at).sum();
+        for component in 0..self.components.len() {
+            let (height, slope) = self.highest(component, point);
+            value += height;
+            slope.iter().for_each(|(at, entry)| subgradient[*at as usize] += entry);
+        }
+        Ok(value)
+    }
+
+    fn domain(&self) -> Domain {
+        if self.is_nonnegative { Domain::Nonnegative } else { Domain::Free }
+    }
+
+    fn minimizer_box(&self) -> Option<(Vec<f64>, Vec<f64>)> {
+        let lower = if self.is_nonnegative { 0.0 } else { -self.radius };
+        Some((vec![lower; self.dim()], vec![self.radius; self.dim()]))
+    }
+
+    fn as_sum(&mut self) -> Option<&mut dyn SumOracle> {
+        Some(self)
+    }
+}
+
+impl SumOracle for Sum {
+    fn component_count(&self) -> usize {
+        self.components.len()
+    }
+
+    fn linear(&self) -> &[f64] {
+        &self.linear
+    }
+
+    fn evaluate_components(&mut self, point: &[f64], minorants: &mut Minorants) -> Result<(), OracleError> {
+        for component in 0..self.components.len() {
+            let (height, slope) = self.highest(component, point);
+            minorants.push(height, slope.iter().copied());
+        }
+        Ok(())
+    }
+    fn fingerprint(&self, component: usize) -> Option<u64> {
+        let hash = |hash: Fingerprint, (slope, height): &Line| {
+            let places = slope.iter().fold(hash, |hash, (at, _)| hash.whole(u64::from(*at)));
+            slope.iter().fold(places, |hash, (_, entry)| hash.numbers(&[*entry])).numbers(&[*height])
+        };
+        Some(self.components[component].iter().fold(Fingerprint::new(), hash).finish())
+    }
+}
