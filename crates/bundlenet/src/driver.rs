@@ -226,6 +226,8 @@ impl<'a, M: Method> Run<'a, M> {
                 (SavedCuts::default(), Reuse { unusable, ..Reuse::default() })
             }
         };
+        // Without cuts, the length of steps has to be found again.
+        let memory = memory.filter(|_| cuts.len() > 0);
         begin_at.inherited = memory.map(|memory| Inherited { cuts: &cuts, step_length: memory.step_length });
         let method = (!is_optimal).then(|| make(&mut function, begin_at, settings));
         let reuse = (reuse.total() > 0).then_some(reuse);

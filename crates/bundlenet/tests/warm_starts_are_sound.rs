@@ -181,7 +181,6 @@ fn changed(problem: &Problem, share: f64, stream: &mut Stream) -> Problem {
             }
             Problem::Assignment(Assignment::new(instance.sense(), items, capacities, profits, weights).unwrap())
         }
-        _ => unreachable!(),
     }
 }
 
@@ -190,7 +189,7 @@ fn changed(problem: &Problem, share: f64, stream: &mut Stream) -> Problem {
 fn instances_that_change_are_solved_in_fewer_steps() {
     let mut stream = Stream(23);
     let count = if std::env::var_os("BUNDLENET_ALL").is_some() { 40 } else { 6 };
-    for (family, size) in [(Family::McSml40, 5.0), (Family::Ga10_100, 50.0)] {
+    for (family, size) in [(Family::McSml40, 5.0), (Family::Ga10x100, 50.0)] {
         for method in [MethodName::Auto, MethodName::Hybrid] {
             let settings = Settings { method, ..Settings::default() }.check().unwrap();
             // Steps from scratch and from the state of the instance before the change.
@@ -255,7 +254,7 @@ fn false_cuts_are_found_out() {
 fn a_journal_can_be_cut_off_anywhere() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("state");
-    for family in [Family::McSml40, Family::Ga10_100] {
+    for family in [Family::McSml40, Family::Ga10x100] {
         let problem = Generator::new(family, 8).instance(0).unwrap().problem;
         for method in [MethodName::Auto, MethodName::Hybrid, MethodName::Network, MethodName::Adam] {
             let limits = Limits { steps: Some(60), ..Limits::default() };
@@ -297,7 +296,7 @@ fn a_journal_can_be_cut_off_anywhere() {
 
 #[test]
 fn bad_files_get_clear_errors() {
-    let problem = Generator::new(Family::Ga10_100, 8).instance(0).unwrap().problem;
+    let problem = Generator::new(Family::Ga10x100, 8).instance(0).unwrap().problem;
     let mut state = State::new();
     let limits = Limits { steps: Some(5), ..Limits::default() };
     go_on(&mut *problem.dual(), &mut state, &Settings { limits, ..Settings::default() }.check().unwrap());

@@ -136,7 +136,8 @@ impl Method for Hybrid {
             }
             None if function.remembers() => {
                 function.harvest(since, harvest);
-                harvest.step_length = Some(StepLength::Plain(COMPONENT_ETA_FACTOR * self.network.proposal().eta));
+                let eta = self.network.proposal().eta;
+                harvest.step_length = (eta > 0.0).then_some(StepLength::Plain(COMPONENT_ETA_FACTOR * eta));
             }
             None => self.network.harvest(function, since, harvest),
         }

@@ -19,7 +19,7 @@ use crate::oracle::{Minorants, Sense};
 /// ```
 /// use bundlenet::{Family, Generator, Settings, Silent, State, solve_from};
 ///
-/// let instance = Generator::new(Family::Ga10_100, 7).instance(0)?;
+/// let instance = Generator::new(Family::Ga10x100, 7).instance(0)?;
 /// let settings = Settings::default().check()?;
 /// let mut state = State::new();
 /// let first = solve_from(&mut *instance.problem.dual(), &mut state, &settings, &mut Silent, None)?;

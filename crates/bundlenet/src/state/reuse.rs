@@ -6,8 +6,8 @@ use super::{CutsOf, SavedCuts, State};
 use crate::function::Function;
 use crate::method::Start;
 
-/// How far above the function, relative to the numbers it is computed from, round-off alone can put a cut.
-const ROUND_OFF: f64 = 1e-9;
+/// How far above a component, relative to the numbers it is computed from and to the whole function, round-off can put a cut.
+const ROUND_OFF: f64 = 1e-11;
 
 /// What became of the cuts of an earlier run.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -92,6 +92,7 @@ pub(crate) fn reuse(state: &State, function: &mut Function<'_>, start: Start<'_>
     let mut components: Vec<ComponentReuse> = (0..present.len())
         .map(|index| ComponentReuse { is_changed: !state.is_trusted() && !is_same(index), ..Default::default() })
         .collect();
+    let magnitude = function.magnitude(start.value);
     let mut cuts = SavedCuts::default();
     let mut refuted = vec![false; components.len()];
     for (component, height, (coordinates, entries)) in memory.cuts.iter() {
@@ -114,7 +115,7 @@ pub(crate) fn reuse(state: &State, function: &mut Function<'_>, start: Start<'_>
         let value = start.minorants.map_or(start.value, |minorants| minorants.values()[index]);
         let error = value - (height + rise);
         // What has one false cut was not made for this function, whatever its fingerprint says.
-        refuted[index] |= !(error >= -ROUND_OFF * (size + value.abs()));
+        refuted[index] |= !(error >= -ROUND_OFF * (size + value.abs() + magnitude));
         cuts.push(component, error.max(0.0), slope);
     }
     if refuted.contains(&true) {
