@@ -85,7 +85,7 @@ pub fn solve(
     interrupt: Option<&AtomicBool>,
 ) -> Result<Solution, EvaluationError> {
     let mut run = Run::begin(oracle, start, None, settings, make_method)?;
-    let status = run.to_the_end(settings, observer, interrupt, |_| ());
+    let status = run.follow(settings, observer, interrupt, |_| ());
     Ok(run.finish(status))
 }
 
@@ -144,7 +144,7 @@ fn go_on(
     oracle.domain().project(&mut start);
     let start = (!start.is_empty()).then_some(start.as_slice());
     let mut run = Run::begin(oracle, start, Some(state), settings, make_method)?;
-    let status = run.to_the_end(settings, observer, interrupt, |run| {
+    let status = run.follow(settings, observer, interrupt, |run| {
         if let Some(journal) = &mut journal {
             journal.record(run, state);
         }
@@ -155,7 +155,7 @@ fn go_on(
 
 impl<M: Method> Run<'_, M> {
     /// Takes steps until something ends the run. Every one is kept before it is shown.
-    fn to_the_end(
+    fn follow(
         &mut self,
         settings: &ValidSettings,
         observer: &mut dyn Observer,

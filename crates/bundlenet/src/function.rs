@@ -170,12 +170,12 @@ impl<'a> Function<'a> {
     /// Fingerprints of all components, or one of the whole function.
     pub(crate) fn fingerprints(&mut self, cuts_of: CutsOf) -> Vec<Option<u64>> {
         let Some(sum) = self.minimized.as_sum() else { return vec![None] };
-        let each = (0..sum.component_count()).map(|component| sum.fingerprint(component));
+        let mut each = (0..sum.component_count()).map(|component| sum.fingerprint(component));
         match cuts_of {
             CutsOf::Components => each.collect(),
             CutsOf::Whole => {
                 let linear = Fingerprint::new().numbers(sum.linear());
-                let all = each.fold(Some(linear), |hash, next| Some(hash?.whole(next?)));
+                let all = each.try_fold(linear, |hash, next| Some(hash.whole(next?)));
                 vec![all.map(Fingerprint::finish)]
             }
         }

@@ -1,7 +1,8 @@
 //! States in files: a header, then a record for each step. `docs/formats.md` has the bytes.
 //!
-//! A file is begun, and from time to time written anew without what has been forgotten, beside the old one, which it then
-//! replaces. In between, a step is appended with one call of the system: a kill at any moment costs at most the last record.
+//! A file is begun, and when it has become too large written anew, beside the old one, which it then replaces. In between, a step is
+//! appended with one call of the system: a kill at any moment costs at most the last record. A record has the cuts that are new, or
+//! from time to time all there are, in the place of those before: so what the method has forgotten goes.
 
 use std::fs::{File, OpenOptions};
 use std::io::Write;
@@ -19,9 +20,14 @@ use crate::oracle::Sense;
 const MAGIC: &[u8; 16] = b"bundlenet state\n";
 const VERSION: u32 = 1;
 
-/// A file is written anew when what was appended is so many times what it began with, and at least so many bytes.
+/// All cuts are written when the new ones take so many times what all took the last time, and at least so many bytes.
 const GROWTH: usize = 2;
 const LEAST_GROWTH: usize = 1 << 18;
+
+/// A file is written anew when it has this many times the bytes of its last record with all cuts, and at least so many: replacing a
+/// file can take as long as many steps.
+const MOST_RECORDS: usize = 16;
+const LEAST_REPLACED: usize = 1 << 25;
 
 /// What is the same for all records of a file.
 #[derive(Serialize, Deserialize)]
@@ -47,6 +53,8 @@ struct Record<'a> {
     value: Option<f64>,
     step_length: Option<StepLength>,
     cuts: &'a SavedCuts,
+    /// Whether these are all cuts, and not in addition to those before.
+    is_complete: bool,
 }
 
 /// A file that holds the state of a run after every step, for [`solve_saving`](crate::solve_saving).
@@ -63,8 +71,10 @@ pub struct Journal {
     phase: u32,
     /// The best value that is in the file.
     value: f64,
-    first_bytes: usize,
+    /// Bytes of the last record with all cuts, of all records since, and of the whole file.
+    complete_bytes: usize,
     appended_bytes: usize,
+    file_bytes: usize,
     failure: Option<Error>,
 }
 
@@ -90,8 +100,9 @@ impl Journal {
             newest: 0,
             phase: 0,
             value: f64::NAN,
-            first_bytes: 0,
+            complete_bytes: 0,
             appended_bytes: 0,
+            file_bytes: 0,
             failure: None,
         })
     }
@@ -114,11 +125,16 @@ impl Journal {
     }
 
     fn try_record<M: Method>(&mut self, run: &mut Run<'_, M>, begun_with: &State) -> Result<(), Error> {
-        let harvest = run.harvest(self.newest).unwrap_or_default();
-        let is_grown = self.appended_bytes > LEAST_GROWTH.max(GROWTH * self.first_bytes);
-        let Some(file) = self.file.as_mut().filter(|_| harvest.phase == self.phase && !is_grown) else {
+        let is_full = self.file_bytes > LEAST_REPLACED.max(MOST_RECORDS * self.complete_bytes);
+        let Some(file) = self.file.as_mut().filter(|_| !is_full) else {
             return self.begin(run, begun_with);
         };
+        let mut harvest = run.harvest(self.newest).unwrap_or_default();
+        let is_grown = self.appended_bytes > LEAST_GROWTH.max(GROWTH * self.complete_bytes);
+        let is_complete = harvest.newest > 0 && (harvest.phase != self.phase || is_grown);
+        if is_complete {
+            harvest = run.harvest(0).unwrap_or_default();
+        }
         let value = run.best_value();
         let record = Record {
             steps: begun_with.steps() + run.steps(),
@@ -126,12 +142,16 @@ impl Journal {
             value: Some(value),
             step_length: harvest.step_length,
             cuts: &harvest.cuts,
+            is_complete,
         };
         self.buffer.clear();
         record.write(&mut self.buffer);
         file.write_all(&self.buffer).map_err(|source| Error::Write { path: self.path.clone(), source })?;
-        self.appended_bytes += self.buffer.len();
-        (self.newest, self.value) = (harvest.newest, value);
+        let bytes = self.buffer.len();
+        self.file_bytes += bytes;
+        (self.complete_bytes, self.appended_bytes) =
+            if is_complete { (bytes, 0) } else { (self.complete_bytes, self.appended_bytes + bytes) };
+        (self.newest, self.phase, self.value) = (harvest.newest, harvest.phase, value);
         Ok(())
     }
 
@@ -146,7 +166,7 @@ impl Journal {
         self.file = Some(file.map_err(|source| Error::Write { path: self.path.clone(), source })?);
         (self.newest, self.phase) = run.harvest(u64::MAX).map_or((0, 0), |harvest| (harvest.newest, harvest.phase));
         self.value = run.best_value();
-        (self.first_bytes, self.appended_bytes) = (bytes.len(), 0);
+        (self.complete_bytes, self.appended_bytes, self.file_bytes) = (bytes.len(), 0, bytes.len());
         Ok(())
     }
 }
@@ -205,6 +225,7 @@ impl State {
             value: self.value,
             step_length: self.memory.as_ref().and_then(|memory| memory.step_length),
             cuts: self.memory.as_ref().map_or(&none, |memory| &memory.cuts),
+            is_complete: true,
         };
         let mut bytes = MAGIC.to_vec();
         bytes.extend_from_slice(&VERSION.to_le_bytes());
@@ -228,6 +249,14 @@ fn frame(bytes: &mut Vec<u8>, write: impl FnOnce(&mut Vec<u8>)) {
     bytes.extend_from_slice(&checksum.to_le_bytes());
 }
 
+/// Appends the bytes of numbers: in one go, or a step would take longer to write than to do.
+fn extend<T: Copy, const N: usize>(bytes: &mut Vec<u8>, numbers: &[T], to_bytes: impl Fn(T) -> [u8; N]) {
+    let start = bytes.len();
+    bytes.resize(start + N * numbers.len(), 0);
+    let (places, _) = bytes[start..].as_chunks_mut::<N>();
+    places.iter_mut().zip(numbers).for_each(|(place, &number)| *place = to_bytes(number));
+}
+
 impl Record<'_> {
     fn write(&self, bytes: &mut Vec<u8>) {
         frame(bytes, |bytes| {
@@ -243,14 +272,15 @@ impl Record<'_> {
             whole(bytes, kind);
             number(bytes, length);
             whole(bytes, self.point.len() as u64);
-            self.point.iter().for_each(|&entry| number(bytes, entry));
+            extend(bytes, self.point, |entry| entry.to_le_bytes());
+            whole(bytes, self.is_complete.into());
             whole(bytes, self.cuts.len() as u64);
             for (component, height, (coordinates, entries)) in self.cuts.iter() {
                 bytes.extend_from_slice(&component.to_le_bytes());
                 bytes.extend_from_slice(&(entries.len() as u32).to_le_bytes());
                 number(bytes, height);
-                coordinates.iter().for_each(|at| bytes.extend_from_slice(&at.to_le_bytes()));
-                entries.iter().for_each(|&entry| number(bytes, entry));
+                extend(bytes, coordinates, |at| at.to_le_bytes());
+                extend(bytes, entries, |entry| entry.to_le_bytes());
             }
         });
     }
@@ -368,6 +398,11 @@ fn apply(state: &mut State, multipliers: usize, record: &[u8]) -> Option<()> {
     if !(point.len() == multipliers || point.is_empty() && state.point.len() == multipliers) {
         return None;
     }
+    let is_complete = match reader.whole()? {
+        0 => false,
+        1 => true,
+        _ => return None,
+    };
     let mut cuts = SavedCuts::default();
     let parts = state.memory.as_ref().map_or(0, |memory| memory.fingerprints.len());
     for _ in 0..reader.whole()? {
@@ -390,7 +425,11 @@ fn apply(state: &mut State, multipliers: usize, record: &[u8]) -> Option<()> {
     }
     if let Some(memory) = &mut state.memory {
         memory.step_length = step_length;
-        memory.cuts.append(&cuts);
+        if is_complete {
+            memory.cuts = cuts;
+        } else {
+            memory.cuts.append(&cuts);
+        }
     }
     Some(())
 }

@@ -115,7 +115,7 @@ pub(crate) fn reuse(state: &State, function: &mut Function<'_>, start: Start<'_>
         let value = start.minorants.map_or(start.value, |minorants| minorants.values()[index]);
         let error = value - (height + rise);
         // What has one false cut was not made for this function, whatever its fingerprint says.
-        refuted[index] |= !(error >= -ROUND_OFF * (size + value.abs() + magnitude));
+        refuted[index] |= error.is_nan() || error < -ROUND_OFF * (size + value.abs() + magnitude);
         cuts.push(component, error.max(0.0), slope);
     }
     if refuted.contains(&true) {

@@ -200,7 +200,9 @@ impl Tables {
         }
         let design = design.max(load / arc.capacity);
         let is_carried = design <= 1.0 + FLOW_ROUND_OFF;
-        is_carried.then(|| routing + arc.fixed_cost * if arc.fixed_cost > 0.0 { design } else { 1.0 })
+        // Where opening an arc pays, opening all of it does.
+        let opened = if arc.fixed_cost > 0.0 { design } else { 1.0 };
+        is_carried.then_some(routing + arc.fixed_cost * opened)
     }
 
     /// The value of an arc's subproblem; where it is negative the arc is open and `scratch.amounts` its flow.
