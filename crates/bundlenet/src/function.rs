@@ -150,11 +150,16 @@ impl<'a> Function<'a> {
     /// Hands over the cuts of remembered evaluations after that with the given number.
     pub(crate) fn harvest(&self, since: u64, harvest: &mut Harvest) {
         harvest.cuts_of = CutsOf::Components;
-        for evaluation in self.recent.iter().flat_map(|recent| &recent.0).filter(|one| one.number as u64 > since) {
-            let Evaluation { number, point, minorants, .. } = evaluation;
+        let remembered = self.recent.as_ref().map_or(&[][..], |recent| &recent.0);
+        for (index, Evaluation { number, point, minorants, .. }) in remembered.iter().enumerate() {
             harvest.newest = harvest.newest.max(*number as u64);
-            for component in 0..minorants.len() {
+            for component in (0..minorants.len()).filter(|_| *number as u64 > since) {
                 let (coordinates, entries) = minorants.subgradient(component);
+                // Most evaluations bring a component's cut once more.
+                let is_same = |other: &Evaluation| other.minorants.subgradient(component) == (coordinates, entries);
+                if remembered[..index].iter().any(is_same) {
+                    continue;
+                }
                 let slope = coordinates.iter().copied().zip(entries.iter().copied());
                 let rise: f64 = slope.clone().map(|(at, entry)| entry * point[at as usize]).sum();
                 harvest.cuts.push(component as u32, minorants.values()[component] - rise, slope);
