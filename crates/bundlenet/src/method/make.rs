@@ -55,11 +55,10 @@ fn bundle_method(function: &Function<'_>, start: Start<'_>, settings: &ValidSett
     let (aggregated, components) = prunings(&settings.pruning);
     let inherited = start.inherited;
     let Some(minorants) = start.minorants else {
-        let found = inherited.and_then(|inherited| inherited.eta(None));
-        let proximity = match (strategy, eta0, found) {
-            (Strategy::Auto, None, Some(eta)) => Proximity::going_on(eta),
-            (Strategy::Auto, None, None) => Proximity::automatic(start.point, start.value),
-            (_, eta0, found) => Proximity::new(strategy, eta0.or(found).unwrap_or(100.0)),
+        let eta0 = eta0.or_else(|| inherited?.eta(None));
+        let proximity = match (strategy, eta0) {
+            (Strategy::Auto, None) => Proximity::automatic(start.point, start.value),
+            (_, eta0) => Proximity::new(strategy, eta0.unwrap_or(100.0)),
         };
         let proposer =
             QuadraticProposer::new(proximity.with_patience(serious_steps, null_steps), function.domain(), dim);
@@ -70,11 +69,11 @@ fn bundle_method(function: &Function<'_>, start: Start<'_>, settings: &ValidSett
     let bundle = ComponentBundle::new(start.point, start.value, function.linear(), minorants);
     let bundle = inherited.iter().fold(bundle, |bundle, inherited| bundle.with_cuts(inherited.cuts));
     let bundle = if strategy == Strategy::Auto { bundle.with_metric() } else { bundle };
-    let found = inherited.and_then(|inherited| inherited.eta(bundle.metric_unit()));
-    let proximity = match (strategy, eta0, found) {
-        (Strategy::Auto, None, Some(eta)) => Proximity::going_on_with_components(eta),
-        (Strategy::Auto, eta0, _) => Proximity::for_components(start.point, start.value, eta0),
-        (_, eta0, found) => Proximity::new(strategy, eta0.or(found).unwrap_or(100.0)),
+    // The steps of a run that has nearly converged say little of how long the first one of the next should be: `auto` finds out.
+    let eta0 = eta0.or_else(|| inherited?.eta(bundle.metric_unit()));
+    let proximity = match (strategy, eta0) {
+        (Strategy::Auto, eta0) => Proximity::for_components(start.point, start.value, eta0),
+        (_, eta0) => Proximity::new(strategy, eta0.unwrap_or(100.0)),
     };
     let proposer = ComponentProposer::new(proximity.with_patience(serious_steps, null_steps), function.domain(), dim);
     let method = BundleMethod::new(function, bundle, proposer, components, tolerance);
