@@ -1,6 +1,6 @@
 //! `bundlenet bench`: methods on instances, as tables, raw runs and a report.
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{HashMap, HashSet};
 use std::fs::OpenOptions;
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -10,7 +10,7 @@ use std::sync::{Arc, Mutex};
 use bundlenet::experiment::{
     Choice, Contender, Key, Mean, Measurement, Row, key, markdown, markdown_by_time, markdown_to_gap, measure, rows,
 };
-use bundlenet::learn::train::{Example, limited, read_examples};
+use bundlenet::learn::train::{Example, Optima, limited, read_examples};
 use bundlenet::problems::{Manifest, Split};
 use bundlenet::{Error, Granularity, Limits, MethodName, Model, ProximitySettings, Settings, Strategy, Tolerances};
 use clap::Args;
@@ -301,38 +301,30 @@ const MOST_SECONDS: f64 = 120.0;
 
 /// The optimum of every instance, from `optima.json` where it is there.
 fn find_optima(folder: &Path, sets: &mut [DataSet], interrupt: &AtomicBool) -> Result<(), Failure> {
-    let path = folder.join("optima.json");
-    let mut known: BTreeMap<String, f64> = match std::fs::read_to_string(&path) {
-        Ok(text) => serde_json::from_str(&text)
-            .map_err(|error| Failure::Input(anyhow::anyhow!("{}: expected optima, found {error}", path.display())))?,
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => BTreeMap::new(),
-        Err(source) => return Err(Error::Read { path, source }.into()),
-    };
+    let optima = Mutex::new(Optima::read(folder.join("optima.json"))?);
     let count: usize = sets.iter().map(|set| set.test.len() + set.validation.len()).sum();
     let bar = progress(count);
     let limits = Limits { seconds: Some(MOST_SECONDS), ..Limits::default() };
     for set in sets {
         let DataSet { name, test, validation } = set;
-        let found: Result<Vec<(String, f64)>, Failure> = test
-            .par_iter_mut()
-            .chain(validation)
-            .map(|example| {
-                let key = format!("{name}/{}", example.name);
-                if interrupt.load(Ordering::Relaxed) {
-                    return Err(Failure::Run(anyhow::anyhow!("interrupted; the same command goes on")));
-                }
-                example.optimum = known.get(&key).copied();
-                *example = example.clone().with_optimum(&limits)?;
-                bar.inc(1);
-                Ok((key, example.optimum.unwrap_or(f64::NAN)))
-            })
-            .collect();
-        known.extend(found?);
-        let text = serde_json::to_string_pretty(&known).map_err(std::io::Error::from)?;
-        let part = path.with_extension("json.part");
-        std::fs::write(&part, text)
-            .and_then(|()| std::fs::rename(&part, &path))
-            .map_err(|source| Error::Write { path: path.clone(), source })?;
+        test.par_iter_mut().chain(validation).try_for_each(|example| {
+            let key = format!("{name}/{}", example.name);
+            if interrupt.load(Ordering::Relaxed) {
+                return Err(Failure::Run(anyhow::anyhow!("interrupted; the same command goes on")));
+            }
+            if let Ok(optima) = optima.lock() {
+                example.optimum = optima.get(&key);
+            }
+            *example = example.clone().with_optimum(&limits)?;
+            if let (Ok(mut optima), Some(optimum)) = (optima.lock(), example.optimum) {
+                optima.insert(&key, optimum)?;
+            }
+            bar.inc(1);
+            Ok(())
+        })?;
+    }
+    if let Ok(mut optima) = optima.into_inner() {
+        optima.write()?;
     }
     bar.finish_and_clear();
     Ok(())
@@ -340,21 +332,21 @@ fn find_optima(folder: &Path, sets: &mut [DataSet], interrupt: &AtomicBool) -> R
 
 /// Runs of an earlier call; a line that a kill has cut off is dropped.
 pub(crate) fn read_runs(path: &Path) -> Result<Vec<Measurement>, Failure> {
-    let text = match std::fs::read_to_string(path) {
-        Ok(text) => text,
+    let bytes = match std::fs::read(path) {
+        Ok(bytes) => bytes,
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(vec![]),
         Err(source) => return Err(Error::Read { path: path.to_path_buf(), source }.into()),
     };
+    // A line is there once its end is.
+    let whole = bytes.iter().rposition(|&byte| byte == b'\n').map_or(0, |end| end + 1);
+    if whole < bytes.len() {
+        let shortened = OpenOptions::new().write(true).open(path).and_then(|file| file.set_len(whole as u64));
+        shortened.map_err(|source| Error::Write { path: path.to_path_buf(), source })?;
+    }
     let mut runs = vec![];
-    let lines: Vec<&str> = text.lines().collect();
-    for (index, line) in lines.iter().enumerate() {
+    for (index, line) in String::from_utf8_lossy(&bytes[..whole]).lines().enumerate() {
         match serde_json::from_str(line) {
             Ok(run) => runs.push(run),
-            Err(_) if index + 1 == lines.len() => {
-                let kept = text.len() - line.len() - usize::from(text.ends_with('\n'));
-                std::fs::write(path, &text[..kept])
-                    .map_err(|source| Error::Write { path: path.to_path_buf(), source })?;
-            }
             Err(error) => {
                 let (file, line) = (path.display(), index + 1);
                 return Err(Failure::Input(anyhow::anyhow!("{file}: line {line}: expected a run, found {error}")));

@@ -7,7 +7,7 @@ use clap::Args;
 use serde::Serialize;
 
 use crate::failure::Failure;
-use crate::input::{Instance, read_multipliers};
+use crate::input::{Instance, read_start};
 use crate::output;
 
 /// Evaluate the Lagrangian dual of an instance: value and subgradient
@@ -43,7 +43,7 @@ impl Evaluate {
         let (dimension, sense) = (function.dim(), function.sense());
         let point = match &self.multipliers {
             None => vec![0.0; dimension],
-            Some(path) => read_multipliers(path, dimension)?,
+            Some(path) => read_start(path, dimension)?.point().to_vec(),
         };
         let mut subgradient = vec![0.0; dimension];
         let value = function.evaluate(&point, &mut subgradient)?;

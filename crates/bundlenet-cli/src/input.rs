@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use bundlenet::{Error, ParseError, Problem, Sense, Source};
+use bundlenet::{Error, ParseError, Problem, Sense, Source, State};
 use clap::{Args, ValueEnum};
 
 use crate::failure::Failure;
@@ -65,16 +65,31 @@ pub(crate) fn source_name(source: &str) -> String {
     }
 }
 
+/// The state in a file, or multipliers as a flat JSON array: the content tells which.
+pub(crate) fn read_start(path: &Path, dimension: usize) -> Result<State, Failure> {
+    let bytes = std::fs::read(path).map_err(|source| Error::Read { path: path.to_path_buf(), source })?;
+    if !State::is_state(&bytes) {
+        return multipliers(path, &String::from_utf8_lossy(&bytes), dimension).map(|point| State::at(&point));
+    }
+    let state = State::parse(path, &bytes)?;
+    match state.point().len() {
+        found if found == dimension => Ok(state),
+        found => {
+            let (path, found) = (path.to_path_buf(), format!("one of {found}"));
+            Err(Error::State { path, expected: format!("a state of {dimension} multipliers"), found }.into())
+        }
+    }
+}
+
 /// Multipliers of a dual as a flat JSON array.
-pub(crate) fn read_multipliers(path: &Path, dimension: usize) -> Result<Vec<f64>, Failure> {
-    let text = std::fs::read_to_string(path).map_err(|source| Error::Read { path: path.to_path_buf(), source })?;
+fn multipliers(path: &Path, text: &str, dimension: usize) -> Result<Vec<f64>, Failure> {
     let wrong = |line: usize, found: String| {
         let file = path.display().to_string();
         let expected = format!("a flat JSON array of {dimension} finite numbers");
         Failure::from(Error::from(ParseError { file, line, expected, found }))
     };
     let multipliers: Vec<f64> =
-        serde_json::from_str(&text).map_err(|error| wrong(error.line().max(1), error.to_string()))?;
+        serde_json::from_str(text).map_err(|error| wrong(error.line().max(1), error.to_string()))?;
     if multipliers.len() != dimension {
         return Err(wrong(text.lines().count().max(1), format!("{} numbers", multipliers.len())));
     }

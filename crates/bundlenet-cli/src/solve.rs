@@ -5,16 +5,16 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use bundlenet::{
-    Error, Granularity, Limits, Log, MethodName, Model, Observer, Oracle, Problem, ProblemPrimal, ProximitySettings,
-    ReadOptions, SafeBound, Settings, Silent, Solution, Status, Strategy, Tolerances, TraceRow, UnsafeBound,
-    ValidSettings, solve, solve_batch,
+    Error, Granularity, Journal, Limits, Log, MethodName, Model, Observer, Oracle, Problem, ProblemPrimal,
+    ProximitySettings, ReadOptions, Reuse, SafeBound, Settings, Silent, Solution, State, Status, Strategy, Tolerances,
+    TraceRow, UnsafeBound, ValidSettings, solve_batch, solve_from, solve_saving,
 };
 use clap::{Args, ValueEnum};
 use indicatif::{ProgressBar, ProgressStyle};
 use serde::Serialize;
 
 use crate::failure::Failure;
-use crate::input::{SenseName, read_multipliers};
+use crate::input::{SenseName, read_start};
 use crate::{output, primal};
 
 /// Solve the Lagrangian dual of instances
@@ -61,9 +61,14 @@ pub(crate) struct Solve {
     /// Print one JSON object for one file, an array for several
     #[arg(long)]
     json: bool,
-    /// Begin with these multipliers, as --save-multipliers writes them; one instance only [default: all 0]
-    #[arg(long, value_name = "FILE.json")]
+    /// Begin with these multipliers, as --save-multipliers writes them, or with a state of --save-state: its multipliers, step
+    /// length, and the cuts that hold for the data as they are now; one instance only [default: all 0]
+    #[arg(long, value_name = "FILE")]
     start: Option<PathBuf>,
+    /// Keep the state in a file, step by step; a run that was killed goes on with --start FILE (which may be the same file); one
+    /// instance only
+    #[arg(long, value_name = "FILE")]
+    save_state: Option<PathBuf>,
     /// Write the multipliers of the best value as a flat JSON array; one instance only
     #[arg(long, value_name = "FILE.json")]
     save_multipliers: Option<PathBuf>,
@@ -146,15 +151,49 @@ struct Report {
     feasible_gap: Option<f64>,
     #[serde(skip)]
     primal: Option<ProblemPrimal>,
+    /// Why the state could not be kept.
+    #[serde(skip)]
+    unsaved: Option<Error>,
+    /// What became of the cuts of an earlier run.
+    cuts: Option<CutsReport>,
     failure: Option<String>,
     trace: Vec<TraceRow>,
+}
+
+/// What `--json` says of the cuts of an earlier run.
+#[derive(Serialize)]
+struct CutsReport {
+    reused: usize,
+    repriced: usize,
+    total: usize,
+    changed_components: Vec<usize>,
+    /// The same in a sentence.
+    #[serde(skip)]
+    text: String,
+}
+
+impl CutsReport {
+    fn new(reuse: &Reuse) -> Self {
+        let changed = reuse.components.iter().enumerate().filter(|(_, component)| component.is_changed);
+        Self {
+            reused: reuse.reused(),
+            repriced: reuse.repriced(),
+            total: reuse.total(),
+            changed_components: changed.map(|(index, _)| index).collect(),
+            text: reuse.to_string(),
+        }
+    }
 }
 
 impl Solve {
     pub(crate) fn run(self) -> Result<(), Failure> {
         let settings = self.settings()?;
-        let of_one =
-            [("--save-multipliers", &self.save_multipliers), ("--start", &self.start), ("--primal", &self.primal)];
+        let of_one = [
+            ("--save-multipliers", &self.save_multipliers),
+            ("--start", &self.start),
+            ("--save-state", &self.save_state),
+            ("--primal", &self.primal),
+        ];
         for (option, file) in of_one {
             if file.is_some() && self.files.len() > 1 {
                 let found = self.files.len();
@@ -173,7 +212,7 @@ impl Solve {
                 break;
             }
             for solved in self.solve_group(group, &settings, interrupt) {
-                let (report, solution) = match solved {
+                let (mut report, solution) = match solved {
                     Ok(solved) => solved,
                     // One bad file of many must not cost the others.
                     Err(failure) if self.files.len() > 1 => {
@@ -190,6 +229,9 @@ impl Solve {
                     let failure = Failure::Run(anyhow::anyhow!("{}: {error}", report.subject.file));
                     worst_code = worst_code.max(failure.code());
                     bar.suspend(|| failure.report());
+                }
+                if let Some(error) = report.unsaved.take() {
+                    first_failure.get_or_insert(error.into());
                 }
                 if self.files.len() > 1 && !self.json {
                     bar.suspend(|| output::line(&report.one_line()))?;
@@ -337,7 +379,8 @@ impl Solve {
     ) -> Result<(Report, Solution), Failure> {
         let problem = self.read(file)?;
         let mut dual = problem.dual();
-        let start = self.start.as_ref().map(|path| read_multipliers(path, dual.dim())).transpose()?;
+        let mut state = self.start.as_ref().map_or_else(|| Ok(State::new()), |path| read_start(path, dual.dim()))?;
+        let mut journal = self.save_state.as_ref().map(Journal::create).transpose()?;
         let mut log = (self.files.len() == 1 && !self.quiet).then(|| Log::new(std::io::stderr()));
         if let Some(log) = &mut log {
             log.begin(&self.header(file, &problem, &*dual));
@@ -346,11 +389,16 @@ impl Solve {
             Some(log) => log,
             None => &mut Silent,
         };
-        let solution = solve(&mut *dual, start.as_deref(), settings, observer, Some(interrupt))?;
+        let solution = match &mut journal {
+            Some(journal) => solve_saving(&mut *dual, &mut state, journal, settings, observer, Some(interrupt))?,
+            None => solve_from(&mut *dual, &mut state, settings, observer, Some(interrupt))?,
+        };
         if let Some(log) = &mut log {
             log.finish(&solution);
         }
-        Ok(self.report(file, &problem, solution))
+        let (mut report, solution) = self.report(file, &problem, solution);
+        report.unsaved = journal.and_then(|journal| journal.finish().err());
+        Ok((report, solution))
     }
 
     fn report(&self, file: &Path, problem: &Problem, mut solution: Solution) -> (Report, Solution) {
@@ -377,6 +425,8 @@ impl Solve {
             feasible_value,
             feasible_gap: feasible_value.map(|value| (value - solution.value).abs() / solution.value.abs().max(1.0)),
             primal,
+            unsaved: None,
+            cuts: solution.reuse.as_ref().map(CutsReport::new),
             failure: solution.failure.clone(),
             trace: std::mem::take(&mut solution.trace),
         };
@@ -487,6 +537,9 @@ impl Report {
                 _ => "none found".to_string(),
             };
             rows.insert(2, ("feasible", found));
+        }
+        if let Some(cuts) = &self.cuts {
+            rows.push(("cuts", cuts.text.clone()));
         }
         if let Some(safe) = self.safe_bound {
             rows.insert(2, ("safe bound", format!("{safe}  (holds in exact arithmetic)")));

@@ -6,40 +6,14 @@ use std::path::Path;
 use std::process::Stdio;
 use std::time::Duration;
 
-use program_runs::{command, failure, run, success};
+use program_runs::{SMALL_TRAINING, command, failure, generated, run, success, text};
 use serde_json::Value;
-
-/// A training of about a second.
-const SETTINGS: &str = r#"
-name = "small <test>"
-[data]
-train = ["generate:ga-10-100:16:5"]
-[network]
-hidden = 4
-decoder = 6
-[gradient]
-updates = 8
-batch = 4
-horizon = 6
-[evolution]
-generations = 4
-pairs = 2
-batch = 2
-[validation]
-steps = [5, 10]
-updates = 2
-generations = 1
-"#;
-
-fn text(path: &Path) -> &str {
-    path.to_str().unwrap()
-}
 
 #[test]
 fn a_network_is_trained_listed_shown_and_used() {
     let folder = tempfile::tempdir().unwrap();
     let (config, out) = (folder.path().join("c.toml"), folder.path().join("run"));
-    std::fs::write(&config, SETTINGS).unwrap();
+    std::fs::write(&config, SMALL_TRAINING).unwrap();
     let best = success(&["train", text(&config), "--out", text(&out), "--threads=2"]).trim().to_string();
     assert_eq!(Path::new(&best), out.join("best.safetensors"));
     for name in ["config.toml", "metrics.jsonl", "last.safetensors", "state.safetensors", "optima.json"] {
@@ -60,22 +34,16 @@ fn a_network_is_trained_listed_shown_and_used() {
     assert_eq!(card["architecture"]["hidden"], 4);
     assert_eq!(card["card"]["validation_steps"], serde_json::json!([5, 10]));
 
-    let data = folder.path().join("data");
-    success(&["generate", "ga-10-100", "--count=3", "--seed=8", "--out", text(&data)]);
-    let mut files: Vec<String> = std::fs::read_dir(&data)
-        .unwrap()
-        .map(|entry| entry.unwrap().path().display().to_string())
-        .filter(|path| !path.ends_with("manifest.json"))
-        .collect();
-    files.sort();
+    let files = generated(folder.path(), "ga-10-100", 3);
+    let files: Vec<&str> = files.iter().map(|path| text(path)).collect();
     let solve = ["solve", "--method=network", "--model", &best, "--steps=20", "--json", "--quiet"];
-    let one: Value = serde_json::from_str(&success(&[&solve[..], &[&files[0]]].concat())).unwrap();
+    let one: Value = serde_json::from_str(&success(&[&solve[..], &[files[0]]].concat())).unwrap();
     assert_eq!((&one["method"], &one["steps"]), (&"network".into(), &20.into()));
     assert!(one["network_seconds"].as_f64().unwrap() > 0.0 && one["oracle_seconds"].as_f64().unwrap() > 0.0);
     assert!(one["certificate"].as_f64().unwrap() > 0.0);
     let broken = folder.path().join("broken.json");
     std::fs::write(&broken, "{}").unwrap();
-    let output = run(&[&solve[..], &[&files[0], text(&broken), &files[1], &files[2]]].concat());
+    let output = run(&[&solve[..], &[files[0], text(&broken), files[1], files[2]]].concat());
     assert_eq!(output.status.code(), Some(2));
     let many: Value = serde_json::from_slice(&output.stdout).unwrap();
     assert_eq!(many.as_array().unwrap().len(), 3);
@@ -86,7 +54,7 @@ fn a_network_is_trained_listed_shown_and_used() {
 fn a_killed_training_resumes_bit_for_bit() {
     let folder = tempfile::tempdir().unwrap();
     let config = folder.path().join("c.toml");
-    std::fs::write(&config, SETTINGS).unwrap();
+    std::fs::write(&config, SMALL_TRAINING).unwrap();
     let (whole, killed) = (folder.path().join("whole"), folder.path().join("killed"));
     success(&["train", text(&config), "--out", text(&whole)]);
     for milliseconds in [30, 200, 350, 500, 650, 800] {
@@ -106,6 +74,25 @@ fn a_killed_training_resumes_bit_for_bit() {
         assert!(std::fs::read(whole.join(name)).unwrap() == std::fs::read(killed.join(name)).unwrap(), "{name}");
     }
     success(&["train", "--out", text(&killed), "--resume"]);
+}
+
+#[test]
+fn two_trainings_do_not_share_a_folder() {
+    let folder = tempfile::tempdir().unwrap();
+    let (config, out) = (folder.path().join("c.toml"), folder.path().join("run"));
+    std::fs::write(&config, SMALL_TRAINING.replace("updates = 8", "updates = 100000")).unwrap();
+    let first = ["train", text(&config), "--out", text(&out)];
+    let mut child = command(&first).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+    // The first has the folder once its settings are there.
+    while !out.join("config.toml").exists() {
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    let (code, message) = failure(&["train", text(&config), "--out", text(&out), "--resume"]);
+    assert!(code == 2 && message.contains("expected a folder that no training is at work in"), "{message}");
+    child.kill().unwrap();
+    child.wait().unwrap();
+    // A lock does not outlive its training.
+    success(&["train", text(&config), "--out", text(&out), "--resume", "--override", "gradient.updates=0"]);
 }
 
 #[test]

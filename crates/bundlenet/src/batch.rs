@@ -59,7 +59,7 @@ pub(crate) fn solve_in_step<'a>(
     let mut going: Vec<(usize, NetworkRun<'a>)> = vec![];
     for (index, (oracle, start)) in oracles.into_iter().enumerate() {
         let network = Arc::clone(network);
-        let run = Run::begin(oracle, start, settings, |function, start, settings| {
+        let run = Run::begin(oracle, start, None, settings, |function, start, settings| {
             network_method(network, function, start, settings.pruning.max_cuts, settings.tolerances.gap)
         });
         match run {

@@ -5,11 +5,12 @@ use std::time::Instant;
 
 use crate::error::EvaluationError;
 use crate::function::{Beginning, Function};
-use crate::method::{Method, Progress, Start, StepReport, make_method};
+use crate::method::{Inherited, Method, Progress, Start, StepReport, make_method};
 use crate::observe::{Observer, Record};
 use crate::oracle::Oracle;
 use crate::primal::Primal;
 use crate::settings::{Granularity, MethodName, ValidSettings};
+use crate::state::{Harvest, Journal, Memory, Reuse, SavedCuts, State, reuse};
 use crate::status::Status;
 
 /// The result of a run. Values are in the problem's sense.
@@ -45,6 +46,8 @@ pub struct Solution {
     pub trace: Vec<TraceRow>,
     /// Why the oracle failed, if it did.
     pub failure: Option<String>,
+    /// What became of the cuts of an earlier run, where there were any.
+    pub reuse: Option<Reuse>,
 }
 
 /// A row of a trace.
@@ -85,19 +88,101 @@ pub fn solve(
     observer: &mut dyn Observer,
     interrupt: Option<&AtomicBool>,
 ) -> Result<Solution, EvaluationError> {
-    let mut run = Run::begin(oracle, start, settings, make_method)?;
-    let mut flow = run.observe(StepReport::default(), observer);
-    let status = loop {
-        let is_interrupted = interrupt.is_some_and(|flag| flag.load(Ordering::Relaxed)) || flow.is_break();
-        if let Some(status) = run.limit(settings, is_interrupted) {
-            break status;
-        }
-        match run.advance(|method, function| method.step(function)) {
-            Ok(report) => flow = run.observe(report, observer),
-            Err(status) => break status,
-        }
-    };
+    let mut run = Run::begin(oracle, start, None, settings, make_method)?;
+    let status = run.follow(settings, observer, interrupt, |_| ());
     Ok(run.finish(status))
+}
+
+/// As [`solve`], from the state that an earlier run has left, of the same function or of one with other data; it becomes the
+/// state of this run.
+///
+/// The run begins at the state's point with the cuts that hold for the function as it is now ([`SumOracle::fingerprint`] and
+/// [`SumOracle::reprice`] tell which, [`Solution::reuse`] says so), and with its step length. A network is of no use then: `auto`
+/// and `hybrid` begin with what they would end with. `descent`, `adam` and `network` take the point alone. Cuts are of components,
+/// or of the whole function, as the run was that made them ([`Granularity`](crate::Granularity)); a run of the other kind takes the
+/// point alone, too, and groups of components leave no cuts. So does a run that is to give primal solutions, which a state has
+/// none of.
+///
+/// A point outside the domain is moved to the nearest one inside.
+///
+/// # Errors
+/// As [`solve`]; among others if the state has another number of multipliers than the oracle. The state is then as it was.
+///
+/// [`SumOracle::fingerprint`]: crate::SumOracle::fingerprint
+/// [`SumOracle::reprice`]: crate::SumOracle::reprice
+pub fn solve_from(
+    oracle: &mut dyn Oracle,
+    state: &mut State,
+    settings: &ValidSettings,
+    observer: &mut dyn Observer,
+    interrupt: Option<&AtomicBool>,
+) -> Result<Solution, EvaluationError> {
+    go_on(oracle, state, settings, observer, interrupt, None)
+}
+
+/// As [`solve_from`], with a file that holds the state after every step: what a killed run has left.
+///
+/// A journal that cannot be written does not end the run: [`Journal::finish`] says so.
+///
+/// # Errors
+/// As [`solve_from`].
+pub fn solve_saving(
+    oracle: &mut dyn Oracle,
+    state: &mut State,
+    journal: &mut Journal,
+    settings: &ValidSettings,
+    observer: &mut dyn Observer,
+    interrupt: Option<&AtomicBool>,
+) -> Result<Solution, EvaluationError> {
+    go_on(oracle, state, settings, observer, interrupt, Some(journal))
+}
+
+fn go_on(
+    oracle: &mut dyn Oracle,
+    state: &mut State,
+    settings: &ValidSettings,
+    observer: &mut dyn Observer,
+    interrupt: Option<&AtomicBool>,
+    mut journal: Option<&mut Journal>,
+) -> Result<Solution, EvaluationError> {
+    let mut start = state.point().to_vec();
+    oracle.domain().project(&mut start);
+    let start = (!start.is_empty()).then_some(start.as_slice());
+    let mut run = Run::begin(oracle, start, Some(state), settings, make_method)?;
+    let status = run.follow(settings, observer, interrupt, |run| {
+        if let Some(journal) = &mut journal {
+            journal.record(run, state);
+        }
+    });
+    *state = run.state(state);
+    Ok(run.finish(status))
+}
+
+impl<M: Method> Run<'_, M> {
+    /// Takes steps until something ends the run. Every one is kept before it is shown.
+    fn follow(
+        &mut self,
+        settings: &ValidSettings,
+        observer: &mut dyn Observer,
+        interrupt: Option<&AtomicBool>,
+        mut keep: impl FnMut(&mut Self),
+    ) -> Status {
+        keep(self);
+        let mut flow = self.observe(StepReport::default(), observer);
+        loop {
+            let is_interrupted = interrupt.is_some_and(|flag| flag.load(Ordering::Relaxed)) || flow.is_break();
+            if let Some(status) = self.limit(settings, is_interrupted) {
+                return status;
+            }
+            match self.advance(|method, function| method.step(function)) {
+                Ok(report) => {
+                    keep(self);
+                    flow = self.observe(report, observer);
+                }
+                Err(status) => return status,
+            }
+        }
+    }
 }
 
 /// A run under way: the function, the method, and what the driver knows; values are minimised and not scaled.
@@ -111,32 +196,86 @@ pub(crate) struct Run<'a, M> {
     steps: usize,
     trace: Vec<TraceRow>,
     failure: Option<String>,
+    reuse: Option<Reuse>,
 }
 
 impl<'a, M: Method> Run<'a, M> {
-    /// Evaluates the function at the start and makes the method.
+    /// Evaluates the function at the start and makes the method, with what an earlier run has left.
     pub(crate) fn begin(
         oracle: &'a mut dyn Oracle,
         start: Option<&[f64]>,
+        state: Option<&State>,
         settings: &ValidSettings,
         make: impl FnOnce(&mut Function<'_>, Start<'_>, &ValidSettings) -> M,
     ) -> Result<Self, EvaluationError> {
         let begin = Instant::now();
         let start = start.map_or_else(|| vec![0.0; oracle.dim()], <[f64]>::to_vec);
+        let memory = state.and_then(State::memory);
         let granularity = match settings.method {
             MethodName::Bundle => settings.cuts,
             MethodName::Auto => Granularity::Auto,
             _ => Granularity::Aggregated,
         };
-        let (mut function, beginning) = Function::begin(oracle, &start, granularity, settings.primal)?;
+        let scale = memory.map(|memory| memory.scale);
+        let (mut function, beginning) = Function::begin(oracle, &start, granularity, scale, settings.primal)?;
         let Beginning { value, subgradient, minorants } = beginning;
         // A subgradient of 0 proves the start optimal.
         let is_optimal = subgradient.iter().all(|&entry| entry == 0.0);
-        let begin_at = Start { point: &start, value, subgradient: &subgradient, minorants: minorants.as_ref() };
+        let mut begin_at =
+            Start { point: &start, value, subgradient: &subgradient, minorants: minorants.as_ref(), inherited: None };
+        // A state has no primal solutions: a combination with its cuts would lack some.
+        let takes_cuts =
+            matches!(settings.method, MethodName::Auto | MethodName::Hybrid | MethodName::Bundle) && !settings.primal;
+        let (cuts, reuse) = match (state, memory) {
+            (Some(state), Some(_)) if takes_cuts => reuse(state, &mut function, begin_at),
+            (_, memory) => {
+                let unusable = memory.map_or(0, |memory| memory.cuts.len());
+                (SavedCuts::default(), Reuse { unusable, ..Reuse::default() })
+            }
+        };
+        // Without cuts, the length of steps has to be found again.
+        let memory = memory.filter(|_| cuts.len() > 0);
+        begin_at.inherited = memory.map(|memory| Inherited { cuts: &cuts, step_length: memory.step_length });
         let method = (!is_optimal).then(|| make(&mut function, begin_at, settings));
+        let reuse = (reuse.total() > 0).then_some(reuse);
         let trace = Vec::with_capacity(settings.limits.steps.unwrap_or(0).min(10_000) + 1);
         let best = function.latest();
-        Ok(Self { begin, function, method, best, best_point: start, steps: 0, trace, failure: None })
+        Ok(Self { begin, function, method, best, best_point: start, steps: 0, trace, failure: None, reuse })
+    }
+
+    /// What another run can go on with, after a run that began with the given state.
+    pub(crate) fn state(&mut self, begun_with: &State) -> State {
+        let memory = match self.harvest(0) {
+            Some(Harvest { cuts_of, cuts, step_length, .. }) => Some(Memory {
+                sense: self.function.sense(),
+                scale: self.function.scale(),
+                step_length,
+                cuts_of,
+                fingerprints: self.function.fingerprints(cuts_of),
+                cuts,
+            }),
+            // What was known before is as true as ever.
+            None => begun_with.memory().cloned(),
+        };
+        State::of_run(&self.best_point, self.best_value(), begun_with.steps() + self.steps, memory)
+    }
+
+    /// The cuts that came after the one with the given number, and the step length; `None` where there are no cuts to keep.
+    pub(crate) fn harvest(&self, since: u64) -> Option<Harvest> {
+        let mut harvest = Harvest::default();
+        let method = self.method.as_ref().filter(|_| !self.function.is_grouped())?;
+        method.harvest(&self.function, since, &mut harvest);
+        (harvest.newest > 0).then_some(harvest)
+    }
+
+    /// The best value so far, in the problem's sense.
+    pub(crate) fn best_value(&self) -> f64 {
+        self.user_value(self.best)
+    }
+
+    /// The point that attains it.
+    pub(crate) fn best_point(&self) -> &[f64] {
+        &self.best_point
     }
 
     /// The method, unless the start is optimal.
@@ -200,7 +339,7 @@ impl<'a, M: Method> Run<'a, M> {
     pub(crate) fn observe(&mut self, report: StepReport, observer: &mut dyn Observer) -> std::ops::ControlFlow<()> {
         let seconds = self.begin.elapsed().as_secs_f64();
         let scale = self.function.scale();
-        let (value, best) = (self.user_value(self.function.latest()), self.user_value(self.best));
+        let (value, best) = (self.user_value(self.function.latest()), self.best_value());
         self.trace.push(TraceRow { step: self.steps, value, best, seconds });
         observer.observe(&Record {
             step: self.steps,
@@ -231,7 +370,7 @@ impl<'a, M: Method> Run<'a, M> {
         };
         Solution {
             status,
-            value: self.user_value(self.best),
+            value: self.best_value(),
             steps: self.steps,
             oracle_calls: self.function.evaluations(),
             seconds: self.begin.elapsed().as_secs_f64(),
@@ -245,6 +384,7 @@ impl<'a, M: Method> Run<'a, M> {
             trace: self.trace,
             point: self.best_point,
             failure: self.failure,
+            reuse: self.reuse,
         }
     }
 }

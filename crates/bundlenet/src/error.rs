@@ -75,6 +75,16 @@ pub enum Error {
         /// What the file has.
         found: String,
     },
+    /// A file is no state that this version can use.
+    #[error("{}: expected {expected}, found {found}", path.display())]
+    State {
+        /// The file.
+        path: PathBuf,
+        /// What a state has.
+        expected: String,
+        /// What the file has.
+        found: String,
+    },
     /// A configuration cannot be used.
     #[error(transparent)]
     Setting(#[from] crate::settings::InvalidSetting),

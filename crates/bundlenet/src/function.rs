@@ -6,6 +6,7 @@ use crate::error::EvaluationError;
 use crate::grouping::Grouping;
 use crate::oracle::{Domain, Minimized, Minorants, Oracle, Sense};
 use crate::settings::Granularity;
+use crate::state::{CutsOf, Fingerprint, Harvest};
 use crate::vectors::{all_within, scale};
 
 /// Entries of a scaled subgradient beyond this could not be squared and added up.
@@ -34,6 +35,8 @@ pub(crate) struct Function<'a> {
 /// The scaled function at a point, by component.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Evaluation {
+    /// Which evaluation, counted from 1.
+    pub(crate) number: usize,
     pub(crate) point: Vec<f64>,
     pub(crate) value: f64,
     pub(crate) minorants: Minorants,
@@ -66,11 +69,12 @@ pub(crate) struct Beginning {
 }
 
 impl<'a> Function<'a> {
-    /// Evaluates an oracle at the start, which gives the scale.
+    /// Evaluates an oracle at the start, which gives the scale, unless that is known.
     pub(crate) fn begin(
         oracle: &'a mut dyn Oracle,
         start: &[f64],
         granularity: Granularity,
+        known_scale: Option<f64>,
         with_primal: bool,
     ) -> Result<(Self, Beginning), EvaluationError> {
         let minimizer_box = oracle.minimizer_box();
@@ -105,7 +109,7 @@ impl<'a> Function<'a> {
                 minorants.add_to(&mut subgradient);
             }
         }
-        function.scale = scale_of(&subgradient);
+        function.scale = known_scale.unwrap_or_else(|| scale_of(&subgradient));
         scale(&mut subgradient, function.scale);
         if let Some(minorants) = &mut minorants {
             minorants.scale(function.scale);
@@ -124,7 +128,8 @@ impl<'a> Function<'a> {
             evaluation.point.clear();
             evaluation.point.extend_from_slice(point);
             if let Ok(value) = &value {
-                recent.0.push(Evaluation { value: *value, solutions: self.solutions.clone(), ..evaluation });
+                let (number, solutions) = (self.evaluations(), self.solutions.clone());
+                recent.0.push(Evaluation { number, value: *value, solutions, ..evaluation });
             }
             self.recent = Some(recent);
             return value;
@@ -148,6 +153,64 @@ impl<'a> Function<'a> {
     /// What was remembered, the oldest first; nothing will be any more.
     pub(crate) fn take_remembered(&mut self) -> Vec<Evaluation> {
         self.recent.take().map_or_else(Vec::new, |recent| recent.0)
+    }
+
+    /// Whether evaluations by component are remembered.
+    pub(crate) fn remembers(&self) -> bool {
+        self.recent.is_some()
+    }
+
+    /// Hands over the cuts of remembered evaluations after that with the given number.
+    pub(crate) fn harvest(&self, since: u64, harvest: &mut Harvest) {
+        harvest.cuts_of = CutsOf::Components;
+        let remembered = self.recent.as_ref().map_or(&[][..], |recent| &recent.0);
+        for (index, Evaluation { number, point, minorants, .. }) in remembered.iter().enumerate() {
+            harvest.newest = harvest.newest.max(*number as u64);
+            for component in (0..minorants.len()).filter(|_| *number as u64 > since) {
+                let (coordinates, entries) = minorants.subgradient(component);
+                // Most evaluations bring a component's cut once more.
+                let is_same = |other: &Evaluation| other.minorants.subgradient(component) == (coordinates, entries);
+                if remembered[..index].iter().any(is_same) {
+                    continue;
+                }
+                let slope = coordinates.iter().copied().zip(entries.iter().copied());
+                let rise: f64 = slope.clone().map(|(at, entry)| entry * point[at as usize]).sum();
+                harvest.cuts.push(component as u32, minorants.values()[component] - rise, slope);
+            }
+        }
+    }
+
+    /// Whether components are taken together.
+    pub(crate) fn is_grouped(&self) -> bool {
+        self.grouping.is_some()
+    }
+
+    /// Fingerprints of all components, or one of the whole function.
+    pub(crate) fn fingerprints(&mut self, cuts_of: CutsOf) -> Vec<Option<u64>> {
+        let Some(sum) = self.minimized.as_sum() else { return vec![None] };
+        let mut each = (0..sum.component_count()).map(|component| sum.fingerprint(component));
+        match cuts_of {
+            CutsOf::Components => each.collect(),
+            CutsOf::Whole => {
+                let linear = Fingerprint::new().numbers(sum.linear());
+                let all = each.try_fold(linear, |hash, next| Some(hash.whole(next?)));
+                vec![all.map(Fingerprint::finish)]
+            }
+        }
+    }
+
+    /// The height at the origin, scaled, of a component's minorant with a scaled slope, if it has one.
+    pub(crate) fn reprice(
+        &mut self,
+        cuts_of: CutsOf,
+        component: usize,
+        coordinates: &[u32],
+        entries: &[f64],
+    ) -> Option<f64> {
+        let factor = self.sense().sign() * self.scale;
+        let sum = self.minimized.as_sum().filter(|_| cuts_of == CutsOf::Components)?;
+        let entries: Vec<f64> = entries.iter().map(|entry| entry / factor).collect();
+        sum.reprice(component, coordinates, &entries).map(|height| factor * height).filter(|height| height.is_finite())
     }
 
     /// Calls the oracle and does not scale.

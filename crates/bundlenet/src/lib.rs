@@ -29,6 +29,7 @@
 //! | the oracle interface | [`Oracle`], [`SumOracle`], [`Domain`], [`Sense`], [`FnOracle`], [`Minimized`] |
 //! | primal solutions | [`PrimalOracle`], [`Primal`], [`Problem::recover`] |
 //! | solving | [`solve`], [`Settings`], [`Solution`], [`Status`], [`Observer`], [`Log`] |
+//! | warm starts, saved states, changed data | [`solve_from`], [`solve_saving`], [`State`], [`Journal`], [`Reuse`] |
 //! | networks and their training | [`learn`], [`Model`], [`solve_batch`] |
 //! | test functions with known optima | [`Academic`] |
 //! | instances, readers, writers, generators | [`problems`], [`Problem`], [`Generator`] |
@@ -45,6 +46,7 @@ mod cholesky;
 mod driver;
 mod error;
 pub mod experiment;
+mod files;
 mod function;
 mod grouping;
 pub mod learn;
@@ -57,12 +59,13 @@ mod primal;
 pub mod problems;
 mod settings;
 mod simd;
+mod state;
 mod status;
 mod vectors;
 
 pub use academic::Academic;
 pub use batch::solve_batch;
-pub use driver::{Solution, TraceRow, solve};
+pub use driver::{Solution, TraceRow, solve, solve_from, solve_saving};
 pub use error::{Element, Error, EvaluationError, InvalidInstance, ParseError};
 pub use learn::Model;
 pub use log::Log;
@@ -78,6 +81,7 @@ pub use settings::{
     Granularity, InvalidSetting, Limits, MethodName, ProximitySettings, PruningSettings, Settings, Tolerances,
     ValidSettings,
 };
+pub use state::{ComponentReuse, Cut, Fingerprint, Journal, Reuse, State};
 pub use status::Status;
 
 /// The examples in the README, as tests.

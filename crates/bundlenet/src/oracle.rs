@@ -78,6 +78,22 @@ pub trait SumOracle: Oracle {
         None
     }
 
+    /// A number that changes, as good as certainly, when a component does: a hash of all that its function depends on, such as
+    /// [`Fingerprint`](crate::Fingerprint) computes. Cuts of components whose number has not changed are used again in another
+    /// run. `None` where there is no such number.
+    fn fingerprint(&self, component: usize) -> Option<u64> {
+        let _ = component;
+        None
+    }
+
+    /// The value at the origin of a component's minorant with this slope, should there be one: a later run can use a cut made
+    /// before the component changed if the solution behind it is still feasible, whatever it costs now. In the problem's own
+    /// sense; entries may be off by round-off, and a coordinate may come more than once. `None` where nothing is known.
+    fn reprice(&self, component: usize, coordinates: &[u32], entries: &[f64]) -> Option<f64> {
+        let _ = (component, coordinates, entries);
+        None
+    }
+
     /// A bound on the optimal value that `aggregate` proves: from below for a function to minimise, from above for
     /// one to maximise. `None` where it proves nothing.
     ///

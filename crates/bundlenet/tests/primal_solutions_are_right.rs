@@ -9,8 +9,8 @@ use bundlenet::problems::assignment::Placement;
 use bundlenet::problems::network_design::Design;
 use bundlenet::{
     Assignment, AssignmentDual, EvaluationError, Family, FnOracle, Generator, Granularity, Limits, MethodName,
-    Minorants, NetworkDesign, NetworkDesignDual, Oracle, OracleError, Primal, PrimalOracle, PruningSettings, Sense,
-    Settings, Silent, Solution, Status, Tolerances, Violation, solve,
+    Minorants, NetworkDesign, NetworkDesignDual, Oracle, OracleError, Primal, PrimalOracle, ProblemPrimal,
+    PruningSettings, Sense, Settings, Silent, Solution, State, Status, Tolerances, Violation, solve, solve_from,
 };
 use proptest::prelude::*;
 use sums::{Stream, Sum};
@@ -359,4 +359,19 @@ fn an_optimal_start_has_its_solution_and_bad_solutions_are_named() {
     let error = |values: Vec<f64>| solve(&mut Odd(values), None, &settings, &mut Silent, None).unwrap_err();
     assert!(matches!(error(vec![]), EvaluationError::SolutionCount { evaluation: 1, expected: 1, found: 0 }));
     assert!(matches!(error(vec![f64::NAN]), EvaluationError::Solution { evaluation: 1, .. }));
+}
+
+/// A state has cuts without solutions: a run that is to give them takes the point alone, and gives whole ones.
+#[test]
+fn cuts_of_an_earlier_run_are_left_out() {
+    let problem = Generator::new(Family::Ga10x100, 5).instance(0).unwrap().problem;
+    let mut state = State::new();
+    let settings = Settings::default().check().unwrap();
+    solve_from(&mut *problem.dual(), &mut state, &settings, &mut Silent, None).unwrap();
+    let settings = Settings { primal: true, ..Settings::default() }.check().unwrap();
+    let solution = solve_from(&mut *problem.dual(), &mut state, &settings, &mut Silent, None).unwrap();
+    let reuse = solution.reuse.unwrap();
+    assert_eq!((reuse.reused(), reuse.unusable), (0, reuse.total()));
+    let ProblemPrimal::Assignment(recovered) = problem.recover(&solution.primal.unwrap()) else { panic!("assignment") };
+    assert!(recovered.violation.largest < 1e-2, "{:?}", recovered.violation);
 }

@@ -10,7 +10,8 @@ use crate::function::Function;
 use crate::master::Proposal;
 use crate::oracle::Domain;
 use crate::primal::Primal;
-use crate::simd::{Block, blocks_for};
+use crate::simd::{Block, blocks_for, flat};
+use crate::state::{CutsOf, Harvest, SavedCuts};
 use crate::vectors::{Padded, add_scaled, combine, dot, dots};
 
 /// Cuts have fixed places, so that a method can refer to them; places of removed cuts are used again.
@@ -87,6 +88,18 @@ impl Bundle {
     /// Adds a cut with its linearisation error and, where they are kept, its primal solution.
     pub(crate) fn with_cut(mut self, subgradient: &Padded, error: f64, primal: Option<Primal>) -> Self {
         self.insert(subgradient, error, primal);
+        self
+    }
+
+    /// Adds cuts with their linearisation errors.
+    pub(crate) fn with_cuts(mut self, cuts: &SavedCuts) -> Self {
+        let mut subgradient = Padded::zeros(self.dim);
+        for (_, error, (coordinates, entries)) in cuts.iter() {
+            let numbers = subgradient.numbers_mut(self.dim);
+            numbers.fill(0.0);
+            coordinates.iter().zip(entries).for_each(|(&at, entry)| numbers[at as usize] += entry);
+            self.insert(&subgradient, error, None);
+        }
         self
     }
 
@@ -209,7 +222,7 @@ impl Bundle {
 
     /// Whether the subgradient at a place is the one about to be inserted, up to rounding.
     fn is_twin(&self, place: usize, subgradient: &Padded, square: f64) -> bool {
-        let pairs = crate::simd::flat(self.row(place)).iter().zip(crate::simd::flat(&subgradient.0));
+        let pairs = flat(self.row(place)).iter().zip(flat(&subgradient.0));
         pairs.map(|(a, b)| (a - b) * (a - b)).sum::<f64>() <= 1e-28 * square
     }
 
@@ -411,6 +424,17 @@ impl Cuts for Bundle {
     fn primal(&self, proposal: &Proposal) -> Option<Primal> {
         self.combined_primal(&proposal.weights)
     }
+
+    fn harvest(&self, since: u64, harvest: &mut Harvest) {
+        harvest.cuts_of = CutsOf::Whole;
+        harvest.newest = self.taken;
+        for place in (0..self.places()).filter(|&place| self.is_live(place) && self.stamps[place] > since) {
+            let row = &flat(self.row(place))[..self.dim];
+            let rise: f64 = row.iter().zip(&self.centre.point).map(|(entry, at)| entry * at).sum();
+            let slope = row.iter().zip(0..).filter(|(entry, _)| **entry != 0.0).map(|(entry, at)| (at, *entry));
+            harvest.cuts.push(0, self.centre.value - self.errors[place] - rise, slope);
+        }
+    }
 }
 
 #[cfg(test)]
@@ -428,8 +452,7 @@ impl Bundle {
 
     /// Forgets the cut with a subgradient.
     pub(crate) fn forget_cut(&mut self, subgradient: &[f64]) {
-        let is_it =
-            |place: &usize| self.is_live(*place) && &crate::simd::flat(self.row(*place))[..self.dim] == subgradient;
+        let is_it = |place: &usize| self.is_live(*place) && &flat(self.row(*place))[..self.dim] == subgradient;
         if let Some(place) = (0..self.places()).find(is_it) {
             self.forget(place);
         }

@@ -12,6 +12,7 @@ use crate::function::{Evaluation, Function};
 use crate::master::Proposal;
 use crate::oracle::Minorants;
 use crate::primal::Primal;
+use crate::state::{CutsOf, Harvest, SavedCuts};
 use crate::vectors::Padded;
 
 /// A cut of a component.
@@ -99,6 +100,7 @@ pub(crate) struct ComponentBundle {
     /// What the metric is a multiple of, and the steps after which it stays as it is.
     metric_unit: f64,
     metric_steps: usize,
+    has_metric: bool,
     /// What the last evaluation found, and its linearisation error at the centre.
     latest: Minorants,
     latest_error: f64,
@@ -136,6 +138,7 @@ impl ComponentBundle {
             metric: vec![1.0; linear.len()],
             metric_unit: 1.0,
             metric_steps: 0,
+            has_metric: false,
             latest: Minorants::new(),
             latest_error: 0.0,
             latest_solutions: None,
@@ -168,6 +171,7 @@ impl ComponentBundle {
         let (length, bent) = (norm(&first), norm(&bent));
         self.metric_unit = if bent > 0.0 && length > 0.0 { length / bent } else { 1.0 };
         self.metric_steps = METRIC_STEPS;
+        self.has_metric = true;
         self.update_metric();
         self
     }
@@ -280,6 +284,14 @@ impl ComponentBundle {
             let error = self.components[index].value - at_centre;
             self.insert(index, coordinates, entries, error, || primal_of(solutions.as_ref(), index));
         }
+    }
+
+    /// Adds cuts with their linearisation errors.
+    pub(crate) fn with_cuts(mut self, cuts: &SavedCuts) -> Self {
+        for (component, error, (coordinates, entries)) in cuts.iter() {
+            self.insert(component as usize, coordinates, entries, error, || None);
+        }
+        self
     }
 
     /// Coefficients of the linear part.
@@ -591,6 +603,22 @@ impl Cuts for ComponentBundle {
             self.update_metric();
         }
         is_new
+    }
+
+    fn harvest(&self, since: u64, harvest: &mut Harvest) {
+        harvest.cuts_of = CutsOf::Components;
+        harvest.newest = self.taken;
+        for (index, component) in self.components.iter().enumerate() {
+            for cut in component.cuts.iter().filter(|cut| cut.id > since) {
+                let (coordinates, entries) = self.subgradient(cut);
+                let height = component.value - cut.error - self.product(cut, &self.centre.point);
+                harvest.cuts.push(index as u32, height, coordinates.iter().copied().zip(entries.iter().copied()));
+            }
+        }
+    }
+
+    fn metric_unit(&self) -> Option<f64> {
+        self.has_metric.then_some(self.metric_unit)
     }
 
     fn write_aggregates(&self, aggregates: &mut Minorants) -> bool {

@@ -16,6 +16,7 @@ use crate::function::Function;
 use crate::master::Proposal;
 use crate::oracle::Minorants;
 use crate::primal::Primal;
+use crate::state::Harvest;
 
 /// Cuts around a centre: a model of the function, and the share of the loop that depends on how cuts are kept.
 pub(crate) trait Cuts {
@@ -48,6 +49,14 @@ pub(crate) trait Cuts {
     /// Products of all subgradients with the way to the last trial point, by place, where they were needed.
     fn slopes(&self) -> &[f64] {
         &[]
+    }
+
+    /// Hands over the cuts that came after the one with the given number.
+    fn harvest(&self, since: u64, harvest: &mut Harvest);
+
+    /// What the metric is a multiple of, where there is one.
+    fn metric_unit(&self) -> Option<f64> {
+        None
     }
 
     /// Writes the combination of each component's cuts with the weights of the last proposal, in units of the scaled

@@ -12,6 +12,7 @@ use super::architecture::{Affine, Architecture, DECODERS, Layout};
 use super::model::{Card, Model};
 use super::network::Network;
 use crate::error::Error;
+use crate::files::write_whole;
 
 /// Version of names, shapes and meaning; a change that old programs cannot read gets a new one.
 pub const CHECKPOINT_VERSION: u32 = 1;
@@ -140,15 +141,6 @@ impl<'a> Stored<'a> {
     pub(crate) fn singles(&self, name: &str, shape: &[usize]) -> Result<Vec<f32>, Error> {
         Ok(self.numbers(name, shape)?.into_iter().map(|number| number as f32).collect())
     }
-}
-
-/// Writes beside a file and renames, so that a kill at any moment leaves a whole file.
-pub(crate) fn write_whole(path: &Path, bytes: &[u8]) -> Result<(), Error> {
-    let mut beside = path.as_os_str().to_owned();
-    beside.push(".part");
-    std::fs::write(&beside, bytes)
-        .and_then(|()| std::fs::rename(&beside, path))
-        .map_err(|source| Error::Write { path: path.to_path_buf(), source })
 }
 
 /// Rows of a stored matrix are outputs; ours are inputs.

@@ -85,13 +85,13 @@ impl<'a, S: Real> Unroll<'a, S> {
         let mut episodes = Vec::with_capacity(subjects.len());
         for subject in subjects {
             let start = subject.start.map_or_else(|| vec![0.0; subject.oracle.dim()], <[f64]>::to_vec);
-            let (function, beginning) = Function::begin(subject.oracle, &start, Granularity::Aggregated, false)?;
+            let (function, beginning) = Function::begin(subject.oracle, &start, Granularity::Aggregated, None, false)?;
             let Beginning { value, subgradient, .. } = beginning;
             let weight = match subject.weight {
                 Weight::OfValue(weight) => weight / function.scale(),
                 Weight::OfScaledValue(weight) => weight,
             };
-            let start = Start { point: &start, value, subgradient: &subgradient, minorants: None };
+            let start = Start { point: &start, value, subgradient: &subgradient, minorants: None, inherited: None };
             let method = network_method(Arc::clone(&network), &function, start, usize::MAX, 0.0);
             let is_over = subgradient.iter().all(|&entry| entry == 0.0);
             episodes.push(Episode { function, method, records: vec![], weight, is_over });

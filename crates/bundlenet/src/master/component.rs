@@ -50,6 +50,10 @@ impl Proposer for ComponentProposer {
         proposal.centre_policy = self.proximity.centre_policy();
     }
 
+    fn next_eta(&self) -> Option<f64> {
+        Some(self.proximity.eta())
+    }
+
     fn learn(&mut self, _cuts: &ComponentBundle, outcome: &Outcome<'_>) {
         // Where the cuts are the same as before only better weights can make a difference.
         self.accuracy = if outcome.is_repeated { (SHARPER * self.accuracy).max(SHARPEST) } else { ACCURACY };

@@ -105,6 +105,11 @@ pub(crate) trait Proposer {
     /// Writes weights, direction and step length for the cuts as they are.
     fn propose(&mut self, cuts: &mut Self::Cuts, proposal: &mut Proposal);
 
+    /// The step length of the next proposal, where it is known before.
+    fn next_eta(&self) -> Option<f64> {
+        None
+    }
+
     /// Hears what came of the last proposal; the new cut is there.
     fn learn(&mut self, cuts: &Self::Cuts, outcome: &Outcome<'_>);
 }

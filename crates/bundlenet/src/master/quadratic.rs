@@ -59,6 +59,10 @@ impl Proposer for QuadraticProposer {
         proposal.norm_squared = dot(&proposal.direction.0, &proposal.direction.0);
     }
 
+    fn next_eta(&self) -> Option<f64> {
+        Some(self.proximity.eta())
+    }
+
     fn learn(&mut self, _bundle: &Bundle, outcome: &Outcome<'_>) {
         self.proximity.update(outcome);
     }

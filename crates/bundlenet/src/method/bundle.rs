@@ -9,6 +9,7 @@ use crate::function::Function;
 use crate::master::{ETA_STAR, Outcome, Proposal, Proposer};
 use crate::oracle::Minorants;
 use crate::primal::Primal;
+use crate::state::{Harvest, StepLength};
 use crate::vectors::add_scaled;
 
 /// Share of the promised decrease that makes a step serious, `m`.
@@ -258,6 +259,15 @@ impl<P: Proposer> Method for BundleMethod<P> {
 
     fn network_seconds(&self) -> f64 {
         if P::IS_NETWORK { self.proposal_seconds } else { 0.0 }
+    }
+
+    fn harvest(&self, _function: &Function<'_>, since: u64, harvest: &mut Harvest) {
+        self.cuts.harvest(since, harvest);
+        let eta = self.proposer.next_eta().unwrap_or(self.proposal.eta);
+        harvest.step_length = (eta > 0.0).then(|| match self.cuts.metric_unit() {
+            Some(unit) => StepLength::Metric(eta * unit),
+            None => StepLength::Plain(eta),
+        });
     }
 
     fn bound(&mut self, best: f64, function: &mut Function<'_>) -> Option<Bound> {

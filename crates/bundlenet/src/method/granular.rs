@@ -13,6 +13,7 @@ use crate::error::EvaluationError;
 use crate::function::Function;
 use crate::master::{ComponentProposer, FIRST_CUTS, Proximity, QuadraticProposer, Strategy};
 use crate::primal::Primal;
+use crate::state::Harvest;
 
 /// How many steps with cuts of the whole function do what one with components does where the gap is 1 %, and how that number
 /// grows as the gap gets smaller, as a power of it (`docs/experiments.md`).
@@ -167,6 +168,11 @@ impl Method for Granular {
         self.earlier_seconds + running + self.components.master_seconds()
     }
 
+    /// Cuts of components, even while cuts of the whole function are at work: those are of no use to a run after a change.
+    fn harvest(&self, function: &Function<'_>, since: u64, harvest: &mut Harvest) {
+        self.components.harvest(function, since, harvest);
+    }
+
     fn bound(&mut self, best: f64, function: &mut Function<'_>) -> Option<Bound> {
         match &mut self.aggregated {
             Some(method) => method.bound(best, function),
@@ -235,7 +241,8 @@ mod tests {
             let pruning = Pruning { lifetime: 5, cap, bytes: usize::MAX };
             let mut dual = NetworkDesignDual::new(&instance);
             let start = vec![0.0; dual.dim()];
-            let (mut function, beginning) = Function::begin(&mut dual, &start, Granularity::Component, true).unwrap();
+            let (mut function, beginning) =
+                Function::begin(&mut dual, &start, Granularity::Component, None, true).unwrap();
             let minorants = beginning.minorants.unwrap();
             let cuts =
                 ComponentBundle::new(&start, beginning.value, function.linear(), &minorants, function.solutions());

@@ -11,6 +11,7 @@ use crate::function::Function;
 use crate::learn::NetworkProposer;
 use crate::master::{ComponentProposer, Proximity, QuadraticProposer};
 use crate::primal::Primal;
+use crate::state::{Harvest, StepLength};
 
 // Constants chosen on validation data and public instances; `docs/experiments.md` has the figures.
 
@@ -56,8 +57,10 @@ impl Hybrid {
 
     /// Steps that a network may take: none where an exact master is better from the start.
     pub(crate) fn most_steps(start: Start<'_>) -> usize {
-        // Networks are trained from 0. Who has a better point knows more than they do.
-        if start.point.iter().any(|&entry| entry != 0.0) {
+        // Networks are trained from 0. Who has a better point, or cuts, knows more than they do.
+        if start.inherited.is_some_and(|inherited| inherited.cuts.len() > 0)
+            || start.point.iter().any(|&entry| entry != 0.0)
+        {
             return 0;
         }
         let steps = (STEPS_PER_VARIABLE * start.point.len() as f64) as usize;
@@ -145,6 +148,21 @@ impl Method for Hybrid {
 
     fn network_seconds(&self) -> f64 {
         self.network.network_seconds()
+    }
+
+    fn harvest(&self, function: &Function<'_>, since: u64, harvest: &mut Harvest) {
+        match &self.exact {
+            Some(method) => {
+                method.harvest(function, since, harvest);
+                harvest.phase = 1;
+            }
+            None if function.remembers() => {
+                function.harvest(since, harvest);
+                let eta = self.network.proposal().eta;
+                harvest.step_length = (eta > 0.0).then_some(StepLength::Plain(COMPONENT_ETA_FACTOR * eta));
+            }
+            None => self.network.harvest(function, since, harvest),
+        }
     }
 
     fn bound(&mut self, best: f64, function: &mut Function<'_>) -> Option<Bound> {

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::{Adam, BundleMethod, Descent, Granular, Hybrid, Method, Start};
-use crate::bundle::{Bundle, ComponentBundle, Pruning, Repeats};
+use crate::bundle::{Bundle, ComponentBundle, Cuts, Pruning, Repeats};
 use crate::function::{Evaluation, Function};
 use crate::learn::{Network, NetworkProposer, Real};
 use crate::master::{ComponentProposer, FIRST_CUTS, Proximity, QuadraticProposer, Strategy};
@@ -35,8 +35,8 @@ fn hybrid_method(function: &mut Function<'_>, start: Start<'_>, settings: &Valid
         .with_proposer(|proposer| proposer.calibrated(start));
     if let Some(minorants) = start.minorants {
         let Start { point, value, .. } = start;
-        let solutions = function.solutions().cloned();
-        function.remember(Evaluation { point: point.to_vec(), value, minorants: minorants.clone(), solutions });
+        let (minorants, solutions) = (minorants.clone(), function.solutions().cloned());
+        function.remember(Evaluation { number: 1, point: point.to_vec(), value, minorants, solutions });
     }
     let (aggregated, components) = prunings(&settings.pruning);
     Box::new(Hybrid::new(network, most_steps, aggregated, components))
@@ -54,7 +54,9 @@ fn bundle_method(function: &Function<'_>, start: Start<'_>, settings: &ValidSett
     let dim = start.point.len();
     let tolerance = settings.tolerances.gap;
     let (aggregated, components) = prunings(&settings.pruning);
+    let inherited = start.inherited;
     let Some(minorants) = start.minorants else {
+        let eta0 = eta0.or_else(|| inherited?.eta(None));
         let proximity = match (strategy, eta0) {
             (Strategy::Auto, None) => Proximity::automatic(start.point, start.value),
             (_, eta0) => Proximity::new(strategy, eta0.unwrap_or(100.0)),
@@ -62,15 +64,19 @@ fn bundle_method(function: &Function<'_>, start: Start<'_>, settings: &ValidSett
         let proposer =
             QuadraticProposer::new(proximity.with_patience(serious_steps, null_steps), function.domain(), dim);
         let bundle = aggregated_bundle(function, start, aggregated.cap);
+        let bundle = inherited.iter().fold(bundle, |bundle, inherited| bundle.with_cuts(inherited.cuts));
         return Box::new(BundleMethod::new(function, bundle, proposer, aggregated, tolerance));
     };
+    let bundle = ComponentBundle::new(start.point, start.value, function.linear(), minorants, function.solutions());
+    let bundle = inherited.iter().fold(bundle, |bundle, inherited| bundle.with_cuts(inherited.cuts));
+    let bundle = if strategy == Strategy::Auto { bundle.with_metric() } else { bundle };
+    // The steps of a run that has nearly converged say little of how long the first one of the next should be: `auto` finds out.
+    let eta0 = eta0.or_else(|| inherited?.eta(bundle.metric_unit()));
     let proximity = match (strategy, eta0) {
         (Strategy::Auto, eta0) => Proximity::for_components(start.point, start.value, eta0),
         (_, eta0) => Proximity::new(strategy, eta0.unwrap_or(100.0)),
     };
     let proposer = ComponentProposer::new(proximity.with_patience(serious_steps, null_steps), function.domain(), dim);
-    let bundle = ComponentBundle::new(start.point, start.value, function.linear(), minorants, function.solutions());
-    let bundle = if strategy == Strategy::Auto { bundle.with_metric() } else { bundle };
     let method = BundleMethod::new(function, bundle, proposer, components, tolerance);
     // Only where nothing says how the step length is to be chosen, and nothing what cuts are of, is there a choice.
     if settings.cuts == Granularity::Auto && strategy == Strategy::Auto {

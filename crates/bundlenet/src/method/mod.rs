@@ -18,6 +18,7 @@ use crate::error::EvaluationError;
 use crate::function::Function;
 use crate::oracle::Minorants;
 use crate::primal::Primal;
+use crate::state::{Harvest, SavedCuts, StepLength};
 
 /// One way to minimise.
 pub(crate) trait Method {
@@ -36,6 +37,9 @@ pub(crate) trait Method {
     fn network_seconds(&self) -> f64 {
         0.0
     }
+
+    /// Hands over the cuts that came after the one with the given number, and the step length: what another run can go on with.
+    fn harvest(&self, _function: &Function<'_>, _since: u64, _harvest: &mut Harvest) {}
 
     /// What the method knows of how far the best value is from the minimum; `None` if it knows nothing.
     fn bound(&mut self, _best: f64, _function: &mut Function<'_>) -> Option<Bound> {
@@ -66,6 +70,27 @@ pub(crate) struct Start<'a> {
     pub(crate) subgradient: &'a [f64],
     /// By component, where a method asked for them and there are any.
     pub(crate) minorants: Option<&'a Minorants>,
+    /// What an earlier run has left.
+    pub(crate) inherited: Option<Inherited<'a>>,
+}
+
+/// What an earlier run has left, in units of the scaled function.
+#[derive(Clone, Copy)]
+pub(crate) struct Inherited<'a> {
+    /// Cuts with their linearisation errors at the start.
+    pub(crate) cuts: &'a SavedCuts,
+    pub(crate) step_length: Option<StepLength>,
+}
+
+impl Inherited<'_> {
+    /// The step length, in a metric of the given unit or none. One that was found in a metric means nothing without.
+    pub(crate) fn eta(&self, metric_unit: Option<f64>) -> Option<f64> {
+        match (self.step_length?, metric_unit) {
+            (StepLength::Plain(eta), _) => Some(eta),
+            (StepLength::Metric(length), Some(unit)) => Some(length / unit),
+            (StepLength::Metric(_), None) => None,
+        }
+    }
 }
 
 /// What a step came to, in units of the scaled function.
@@ -110,6 +135,10 @@ impl<M: Method + ?Sized> Method for Box<M> {
 
     fn network_seconds(&self) -> f64 {
         (**self).network_seconds()
+    }
+
+    fn harvest(&self, function: &Function<'_>, since: u64, harvest: &mut Harvest) {
+        (**self).harvest(function, since, harvest);
     }
 
     fn bound(&mut self, best: f64, function: &mut Function<'_>) -> Option<Bound> {

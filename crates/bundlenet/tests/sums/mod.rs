@@ -2,9 +2,10 @@
 
 #![allow(unreachable_pub, reason = "tests use it as a module of their own")]
 
-use bundlenet::{Domain, Minorants, Oracle, OracleError, PrimalOracle, SumOracle};
+use bundlenet::{Domain, Fingerprint, Minorants, Oracle, OracleError, PrimalOracle, SumOracle};
 
 /// Random numbers, the same in every run.
+#[derive(Clone)]
 pub struct Stream(pub u64);
 
 impl Stream {
@@ -23,6 +24,7 @@ impl Stream {
 pub type Line = (Vec<(u32, f64)>, f64);
 
 /// `linear'x + sum_a max_i (g_ai'x + b_ai)`; the last components are multiples of `|x_j|`, so that there is a minimum in a box.
+#[derive(Clone)]
 pub struct Sum {
     pub linear: Vec<f64>,
     pub components: Vec<Vec<Line>>,
@@ -129,6 +131,14 @@ impl SumOracle for Sum {
         let heights = self.choose(point);
         self.slopes().zip(heights).for_each(|(slope, height)| minorants.push(height, slope.iter().copied()));
         Ok(())
+    }
+
+    fn fingerprint(&self, component: usize) -> Option<u64> {
+        let hash = |hash: Fingerprint, (slope, height): &Line| {
+            let places = slope.iter().fold(hash, |hash, (at, _)| hash.whole(u64::from(*at)));
+            slope.iter().fold(places, |hash, (_, entry)| hash.numbers(&[*entry])).numbers(&[*height])
+        };
+        Some(self.components[component].iter().fold(Fingerprint::new(), hash).finish())
     }
 }
 

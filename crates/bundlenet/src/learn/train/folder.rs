@@ -1,26 +1,25 @@
 //! A training as a folder, which survives a kill at any moment and resumes bit for bit.
 
-use std::collections::BTreeMap;
+use std::fs::{File, TryLockError};
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
+use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::time::{Duration, Instant};
 
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
 use super::config::TrainSettings;
 use super::data::{Data, Example, limited};
+use super::optima::Optima;
 use super::optimizer::Optimizer;
 use super::plot;
 use super::trainer::{Best, Measurement, NetworkState, Report, State, Trainer};
-use crate::error::{Error, ParseError};
+use crate::error::Error;
+use crate::files::{Pace, write_whole};
 use crate::learn::architecture::Layout;
-use crate::learn::checkpoint::{CHECKPOINT_VERSION, Precision, Stored, Tensors, write_whole};
+use crate::learn::checkpoint::{CHECKPOINT_VERSION, Precision, Stored, Tensors};
 use crate::settings::{InvalidSetting, Limits};
-
-/// Seconds between two checkpoints, at least.
-const BETWEEN_CHECKPOINTS: Duration = Duration::from_secs(2);
 
 /// Steps that the optimum of an instance may take: on the largest it is then good to 1e-3, which is enough to learn from.
 const MOST_STEPS: usize = 3000;
@@ -84,11 +83,12 @@ pub fn train(
 ) -> Result<Finished, Error> {
     settings.check()?;
     let run = Folder(folder.to_path_buf());
+    std::fs::create_dir_all(folder).map_err(|source| Error::Write { path: folder.to_path_buf(), source })?;
+    let _lock = run.lock()?;
     let state = run.read_state(settings, is_resumed)?;
     let data = Data::load(&settings.data.train, &settings.data.validation)?;
     let mut train = limited(data.train, settings.data.train_limit);
     let mut validation = limited(data.validation, settings.data.validation_limit);
-    std::fs::create_dir_all(folder).map_err(|source| Error::Write { path: folder.to_path_buf(), source })?;
     let text = toml::to_string(settings).map_err(std::io::Error::other);
     let text = text.map_err(|source| Error::Write { path: run.path("config.toml"), source })?;
     write_whole(&run.path("config.toml"), text.as_bytes())?;
@@ -101,7 +101,7 @@ pub fn train(
         None => Trainer::new(settings.clone(), train, validation)?,
     };
     let mut flow = observer(&Event::Begin { trainer: &trainer, instances });
-    let mut latest = Instant::now();
+    let mut pace = Pace::new();
     let finished = loop {
         if flow.is_break() {
             break Finished::Interrupted;
@@ -115,11 +115,9 @@ pub fn train(
             }
         };
         if report.measurement.is_some() {
-            run.write(&trainer)?;
-            latest = Instant::now();
-        } else if latest.elapsed() >= BETWEEN_CHECKPOINTS {
-            run.write_state(&trainer)?;
-            latest = Instant::now();
+            pace.time(|| run.write(&trainer))?;
+        } else if pace.is_due() {
+            pace.time(|| run.write_state(&trainer))?;
         }
         flow = observer(&Event::Advance(&report));
     };
@@ -132,6 +130,22 @@ struct Folder(PathBuf);
 impl Folder {
     fn path(&self, name: &str) -> PathBuf {
         self.0.join(name)
+    }
+
+    /// Keeps another training out of the folder for as long as the file lives; the system lets go of it however this one ends.
+    fn lock(&self) -> Result<File, Error> {
+        let path = self.path("lock");
+        let file = File::create(&path).map_err(|source| Error::Write { path: path.clone(), source })?;
+        match file.try_lock() {
+            Ok(()) => Ok(file),
+            Err(TryLockError::WouldBlock) => {
+                let (name, expected) = ("--out", "a folder that no training is at work in");
+                Err(InvalidSetting { name, expected, found: self.0.display().to_string() }.into())
+            }
+            // A file system without locks is no reason not to train.
+            Err(TryLockError::Error(error)) if error.kind() == std::io::ErrorKind::Unsupported => Ok(file),
+            Err(TryLockError::Error(source)) => Err(Error::Write { path, source }),
+        }
     }
 
     /// Writes everything; the state last, from which all else could be written again.
@@ -255,16 +269,7 @@ impl Folder {
     ) -> Result<ControlFlow<()>, Error> {
         let path = self.path("optima.json");
         // Names alone do not tell whether a file that lies there is about the same instances.
-        let known: BTreeMap<String, f64> = if is_resumed && path.exists() {
-            let text = std::fs::read_to_string(&path).map_err(|source| Error::Read { path: path.clone(), source })?;
-            serde_json::from_str(&text).map_err(|error| {
-                let expected = "an object of names and optima".to_string();
-                let (file, line) = (path.display().to_string(), error.line().max(1));
-                ParseError { file, line, expected, found: error.to_string() }
-            })?
-        } else {
-            BTreeMap::new()
-        };
+        let found = Mutex::new(if is_resumed { Optima::read(path)? } else { Optima::new(path) });
         let total = train.len() + validation.len();
         let done = AtomicUsize::new(0);
         let limits = Limits { steps: Some(MOST_STEPS), ..Limits::default() };
@@ -273,20 +278,22 @@ impl Folder {
             if is_over.load(Ordering::Relaxed) {
                 return Ok(());
             }
-            example.optimum = example.optimum.or(known.get(&example.name).copied());
+            if let Ok(found) = found.lock() {
+                example.optimum = example.optimum.or(found.get(&example.name));
+            }
             *example = example.clone().with_optimum(&limits)?;
+            if let (Ok(mut found), Some(optimum)) = (found.lock(), example.optimum) {
+                found.insert(&example.name, optimum)?;
+            }
             let done = done.fetch_add(1, Ordering::Relaxed) + 1;
             if observer(&Event::Optima { done, total }).is_break() {
                 is_over.store(true, Ordering::Relaxed);
             }
             Ok::<_, Error>(())
         })?;
-        let found = train.iter().chain(&*validation);
-        let optima: BTreeMap<&str, f64> =
-            found.filter_map(|example| Some((example.name.as_str(), example.optimum?))).collect();
-        let text = serde_json::to_string_pretty(&optima);
-        let text = text.map_err(|error| Error::Write { path: path.clone(), source: error.into() })?;
-        write_whole(&path, text.as_bytes())?;
+        if let Ok(mut found) = found.into_inner() {
+            found.write()?;
+        }
         Ok(if is_over.into_inner() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) })
     }
 }

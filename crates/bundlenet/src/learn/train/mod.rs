@@ -3,6 +3,7 @@
 mod config;
 mod data;
 mod folder;
+mod optima;
 mod optimizer;
 mod plot;
 mod trainer;
@@ -13,4 +14,5 @@ pub use config::{
 pub(crate) use data::gap_percent;
 pub use data::{Example, MakeOracle, limited, read_examples};
 pub use folder::{Event, Finished, train};
+pub use optima::Optima;
 pub use trainer::{Measurement, Report, Stage, Trainer};

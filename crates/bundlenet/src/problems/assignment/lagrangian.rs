@@ -14,6 +14,7 @@ use super::primal::{Placement, Recovery};
 use crate::oracle::{Domain, Minorants, Oracle, OracleError, Sense, SumOracle};
 use crate::primal::PrimalOracle;
 use crate::problems::knapsack::{BinaryKnapsack, HardKnapsack};
+use crate::state::Fingerprint;
 
 /// Bins times items from which several threads pay: below, a task costs less than handing it over.
 pub(super) const PARALLEL_CELLS: usize = 4000;
@@ -190,6 +191,27 @@ impl SumOracle for AssignmentDual {
             minorants.push(sign(&self.instance) * solved.profit?, solved.chosen.iter().map(|&item| (item, -1.0)));
         }
         Ok(())
+    }
+
+    /// Everything that a bin's knapsack depends on.
+    fn fingerprint(&self, component: usize) -> Option<u64> {
+        let instance = &self.instance;
+        let sense = u64::from(instance.sense() == Sense::Maximize);
+        let hash = Fingerprint::new().whole(sense).whole(u64::from(instance.capacities()[component]));
+        let weights = instance.weights(component).iter().fold(hash, |hash, &weight| hash.whole(u64::from(weight)));
+        Some(weights.numbers(instance.profits(component)).finish())
+    }
+
+    /// A slope is a set of items: valid if they fit. A combination of several sets tells nothing.
+    fn reprice(&self, component: usize, coordinates: &[u32], entries: &[f64]) -> Option<f64> {
+        const ROUND_OFF: f64 = 1e-9;
+        let (profits, weights) = (self.instance.profits(component), self.instance.weights(component));
+        let mut items = coordinates.to_vec();
+        items.sort_unstable();
+        let is_set = items.is_sorted_by(|a, b| a < b) && entries.iter().all(|entry| (entry + 1.0).abs() < ROUND_OFF);
+        let weight: u64 = items.iter().map(|&item| u64::from(weights[item as usize])).sum();
+        let fits = weight <= u64::from(self.instance.capacities()[component]);
+        (is_set && fits).then(|| items.iter().map(|&item| profits[item as usize]).sum())
     }
 
     /// The combined patterns assign every item nearly once. Where they can be made to do so exactly, their profit is a

@@ -15,6 +15,7 @@ use crate::oracle::{Minorants, Oracle, OracleError, Sense, SumOracle};
 use crate::primal::PrimalOracle;
 use crate::problems::knapsack::{Filled, fill_from};
 use crate::simd::{Block, LANES, Lanes, blocks_for, flat, flat_mut, multiversion};
+use crate::state::Fingerprint;
 
 /// Arcs times commodities that are worth a task of their own: some 20 microseconds of work.
 pub(super) const CELLS_PER_TASK: usize = 1 << 15;
@@ -156,7 +157,55 @@ impl NetworkDesignDual {
     }
 }
 
+/// Relative to a flow's bounds, what counts as round-off.
+const FLOW_ROUND_OFF: f64 = 1e-12;
+
 impl Tables {
+    /// Routing costs of all commodities on an arc.
+    #[inline(always)]
+    fn arc_costs(&self, index: usize) -> &[Block] {
+        &self.costs[index * self.blocks..(index + 1) * self.blocks]
+    }
+
+    /// The least that the flow behind a slope costs on an arc: `min f y + sum_k r^k x^k` over designs `y` from 0 to 1 with
+    /// `x^k <= q_k y` and `sum_k x^k <= c y`, which is the hull of the subproblem's solutions.
+    fn cost_of_flow(&self, index: usize, coordinates: &[u32], entries: &[f64]) -> Option<f64> {
+        let arc = &self.arcs[index];
+        // A loop has no slope, whatever its flow.
+        if arc.tail == arc.head {
+            return None;
+        }
+        let (costs, demands) = (flat(self.arc_costs(index)), flat(&self.demands));
+        // What enters the head leaves the tail, commodity by commodity.
+        let (mut inflow, mut outflow) = (vec![0.0; self.commodities], vec![0.0; self.commodities]);
+        for (&coordinate, &entry) in coordinates.iter().zip(entries) {
+            let (k, node) = (coordinate as usize / self.nodes, coordinate as usize % self.nodes);
+            match node {
+                _ if node == arc.head => inflow[k] += entry,
+                _ if node == arc.tail => outflow[k] -= entry,
+                _ => return None,
+            }
+        }
+        let (mut routing, mut load, mut design) = (0.0, 0.0, 0.0_f64);
+        for (k, (&amount, &other)) in inflow.iter().zip(&outflow).enumerate() {
+            if amount == 0.0 && other == 0.0 {
+                continue;
+            }
+            let is_flow = amount > 0.0 && (amount - other).abs() <= FLOW_ROUND_OFF * amount && costs[k].is_finite();
+            if !is_flow {
+                return None;
+            }
+            routing += costs[k] * amount;
+            load += amount;
+            design = design.max(amount / demands[k]);
+        }
+        let design = design.max(load / arc.capacity);
+        let is_carried = design <= 1.0 + FLOW_ROUND_OFF;
+        // Where opening an arc pays, opening all of it does.
+        let opened = if arc.fixed_cost > 0.0 { design } else { 1.0 };
+        is_carried.then_some(routing + arc.fixed_cost * opened)
+    }
+
     /// The value of an arc's subproblem; where it is negative the arc is open and `scratch.amounts` its flow.
     #[inline(always)]
     fn solve_arc<L: Lanes>(&self, index: usize, point: &[Block], scratch: &mut Scratch) -> f64 {
@@ -164,7 +213,7 @@ impl Tables {
         let arc = &self.arcs[index];
         let tail = &point[arc.tail * blocks..(arc.tail + 1) * blocks];
         let head = &point[arc.head * blocks..(arc.head + 1) * blocks];
-        let costs = &self.costs[index * blocks..(index + 1) * blocks];
+        let costs = self.arc_costs(index);
         let demands = &self.demands[..blocks];
         let reduced = &mut scratch.reduced_costs[..blocks];
         let zero = L::splat(0.0);
@@ -353,6 +402,21 @@ impl SumOracle for NetworkDesignDual {
         self.for_each_task(run_components_dispatched);
         self.tasks.iter().for_each(|task| minorants.append(&task.minorants));
         Ok(())
+    }
+
+    /// Everything that an arc's subproblem depends on, and where its multipliers are.
+    fn fingerprint(&self, component: usize) -> Option<u64> {
+        let tables = &self.tables;
+        let arc = &tables.arcs[component];
+        let sizes = [tables.nodes, tables.commodities, arc.tail, arc.head];
+        let hash = sizes.iter().fold(Fingerprint::new(), |hash, &size| hash.whole(size as u64));
+        let hash = hash.numbers(&[arc.fixed_cost, arc.capacity]).numbers(&flat(&tables.demands)[..tables.commodities]);
+        Some(hash.numbers(&flat(tables.arc_costs(component))[..tables.commodities]).finish())
+    }
+
+    /// A slope is a flow on the arc. It is valid if some part of the arc carries it, and costs least with the least part.
+    fn reprice(&self, component: usize, coordinates: &[u32], entries: &[f64]) -> Option<f64> {
+        self.tables.cost_of_flow(component, coordinates, entries)
     }
 
     /// Arcs that leave the same node share its multipliers.
