@@ -226,10 +226,11 @@ impl<S: Real> NetworkProposer<S> {
 
 /// The first step may be so much longer than that of the classical method.
 const FIRST: f64 = 1.5;
-/// A decrease by more than this share of what was promised means that the function has shown nothing but a slope, and what
-/// follows from that for the unit of the step length.
-const LINEAR: f64 = 0.7;
-const LONGER: f64 = 3.0;
+/// A decrease by more than this share of what was promised means that the function has shown nothing but a slope; how many of
+/// them in a row mean that steps are too short, and what follows from that for their unit.
+const LINEAR: f64 = 0.6;
+const LINEAR_STEPS: usize = 2;
+const LONGER: f64 = 5.0;
 const LONGEST: f64 = 1e4;
 
 /// Keeps step lengths right on functions unlike those a network was trained on.
@@ -238,18 +239,22 @@ struct Calibration {
     first_length: Option<f64>,
     /// The most that the unit may become: an unbounded function goes on for ever.
     longest: f64,
+    /// Steps in a row that showed nothing but a slope.
+    linear_steps: usize,
 }
 
 impl Calibration {
     fn new(start: Start<'_>, unit: f64) -> Self {
         // A value other than 0 tells of a length that holds for any function.
         let length = || FIRST * Proximity::automatic(start.point, start.value).eta();
-        Self { first_length: (start.value != 0.0).then(length), longest: LONGEST * unit }
+        Self { first_length: (start.value != 0.0).then(length), longest: LONGEST * unit, linear_steps: 0 }
     }
 
     /// What the unit is to be multiplied by after a step.
-    fn factor(outcome: &Outcome<'_>) -> f64 {
-        if outcome.decrease > LINEAR * outcome.promised { LONGER } else { 1.0 }
+    fn factor(&mut self, outcome: &Outcome<'_>) -> f64 {
+        let is_linear = outcome.decrease > LINEAR * outcome.promised;
+        self.linear_steps = if is_linear { self.linear_steps + 1 } else { 0 };
+        if self.linear_steps >= LINEAR_STEPS { LONGER } else { 1.0 }
     }
 }
 
@@ -278,8 +283,8 @@ impl<S: Real> Proposer for NetworkProposer<S> {
     }
 
     fn learn(&mut self, bundle: &Bundle, outcome: &Outcome<'_>) {
-        if let Some(calibration) = &self.calibration {
-            self.unit = (self.unit * Calibration::factor(outcome)).min(calibration.longest);
+        if let Some(calibration) = &mut self.calibration {
+            self.unit = (self.unit * calibration.factor(outcome)).min(calibration.longest);
         }
         self.tracker.learn(bundle, outcome);
     }
