@@ -26,8 +26,9 @@ pub(crate) struct Function<'a> {
     /// Coefficients of the linear part, minimised but not scaled, where there are components.
     linear: Vec<f64>,
     grouping: Option<Grouping>,
-    /// Evaluations by component that are remembered, if any are.
+    /// Evaluations by component that are remembered, if any are, and whether more of them are to be.
     recent: Option<Recent>,
+    is_remembering: bool,
     /// Primal solutions of the last evaluation by component or group, where they are asked for and there are any.
     solutions: Option<Minorants>,
 }
@@ -99,6 +100,7 @@ impl<'a> Function<'a> {
             linear,
             grouping,
             recent: None,
+            is_remembering: true,
             solutions,
         };
         match &mut minorants {
@@ -119,7 +121,9 @@ impl<'a> Function<'a> {
     }
 
     pub(crate) fn evaluate(&mut self, point: &[f64], subgradient: &mut [f64]) -> Result<f64, EvaluationError> {
-        if let Some(mut recent) = self.recent.take() {
+        if self.is_remembering
+            && let Some(mut recent) = self.recent.take()
+        {
             let mut evaluation = recent.make_room();
             let value = self.evaluate_components(point, &mut evaluation.minorants);
             let Evaluation { minorants, .. } = &evaluation;
@@ -148,6 +152,11 @@ impl<'a> Function<'a> {
     pub(crate) fn remembered_entries(&self) -> Option<usize> {
         let Recent(evaluations) = self.recent.as_ref()?;
         evaluations.iter().map(|evaluation| evaluation.minorants.entries().len()).max()
+    }
+
+    /// Whether evaluations are to be remembered from now on: by component they take longer.
+    pub(crate) fn set_remembering(&mut self, is_remembering: bool) {
+        self.is_remembering = is_remembering;
     }
 
     /// What was remembered, the oldest first; nothing will be any more.

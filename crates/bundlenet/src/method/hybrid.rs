@@ -18,6 +18,8 @@ use crate::state::{Harvest, StepLength};
 /// Steps in which a network has to get somewhere, and the share of all it has got so far that this has to be.
 const WINDOW: usize = 8;
 const LITTLE: f64 = 0.002;
+/// How many times as much it still gets shortly before.
+const NEAR: f64 = 8.0;
 /// Steps in which it has to get anywhere at all.
 const PATIENCE: usize = 4;
 /// The most steps of a network, and for each variable: with as many cuts as variables an exact model is as good as complete.
@@ -80,6 +82,15 @@ impl Hybrid {
         steps < self.most_steps && is_moving && has_moved && is_cheap
     }
 
+    /// Whether evaluations are to be remembered: the first ones, which tell how large subgradients are, and those that may be the
+    /// last.
+    fn is_near_its_end(&self) -> bool {
+        let steps = self.bests.len() - 1;
+        let (first, last) = (self.bests[0], self.bests[steps]);
+        let is_slow = steps >= WINDOW && self.bests[steps - WINDOW] - last < NEAR * LITTLE * (first - last);
+        steps < PATIENCE || is_slow || steps + WINDOW >= self.most_steps
+    }
+
     fn method(&self) -> &dyn Method {
         match &self.exact {
             Some(method) => &**method,
@@ -123,6 +134,7 @@ fn master_seconds(function: &Function<'_>) -> Option<f64> {
 impl Method for Hybrid {
     fn step(&mut self, function: &mut Function<'_>) -> Result<Progress, EvaluationError> {
         if self.exact.is_none() && self.pays(function) {
+            function.set_remembering(self.is_near_its_end());
             let progress = self.network.step(function)?;
             self.bests.push(self.network.best());
             if !matches!(progress, Progress::Stalled) {
