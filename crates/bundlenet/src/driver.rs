@@ -216,18 +216,20 @@ impl<'a, M: Method> Run<'a, M> {
             MethodName::Auto => Granularity::Auto,
             _ => Granularity::Aggregated,
         };
-        let scale = memory.map(|memory| memory.scale);
+        // A state has no primal solutions: a combination with its cuts would lack some.
+        let takes_cuts =
+            matches!(settings.method, MethodName::Auto | MethodName::Hybrid | MethodName::Bundle) && !settings.primal;
+        let scale = memory.filter(|_| takes_cuts).map(|memory| memory.scale);
         let (mut function, beginning) = Function::begin(oracle, &start, granularity, scale, settings.primal)?;
         let Beginning { value, subgradient, minorants } = beginning;
         // A subgradient of 0 proves the start optimal.
         let is_optimal = subgradient.iter().all(|&entry| entry == 0.0);
         let mut begin_at =
             Start { point: &start, value, subgradient: &subgradient, minorants: minorants.as_ref(), inherited: None };
-        // A state has no primal solutions: a combination with its cuts would lack some.
-        let takes_cuts =
-            matches!(settings.method, MethodName::Auto | MethodName::Hybrid | MethodName::Bundle) && !settings.primal;
         let (cuts, reuse) = match (state, memory) {
-            (Some(state), Some(_)) if takes_cuts => reuse(state, &mut function, begin_at),
+            (Some(state), Some(memory)) if takes_cuts && memory.scale == function.scale() => {
+                reuse(state, &mut function, begin_at)
+            }
             (_, memory) => {
                 let unusable = memory.map_or(0, |memory| memory.cuts.len());
                 (SavedCuts::default(), Reuse { unusable, ..Reuse::default() })
@@ -254,8 +256,8 @@ impl<'a, M: Method> Run<'a, M> {
                 fingerprints: self.function.fingerprints(cuts_of),
                 cuts,
             }),
-            // What was known before is as true as ever.
-            None => begun_with.memory().cloned(),
+            // What was known before is as true as ever, if it is of the function as it is now.
+            None => begun_with.memory().filter(|memory| self.function.is_of(memory)).cloned(),
         };
         State::of_run(&self.best_point, self.best_value(), begun_with.steps() + self.steps, memory)
     }

@@ -6,11 +6,14 @@ use crate::error::EvaluationError;
 use crate::grouping::Grouping;
 use crate::oracle::{Domain, Minimized, Minorants, Oracle, Sense};
 use crate::settings::Granularity;
-use crate::state::{CutsOf, Fingerprint, Harvest};
+use crate::state::{CutsOf, Fingerprint, Harvest, Memory};
 use crate::vectors::{all_within, scale};
 
 /// Entries of a scaled subgradient beyond this could not be squared and added up.
 const LARGEST_ENTRY: f64 = 1e150;
+
+/// How far a scale that is taken over may be from the one at the start.
+const SCALE_RANGE: f64 = 1e3;
 
 /// The function as methods see it: minimised, checked, and scaled by the norm of its first subgradient.
 pub(crate) struct Function<'a> {
@@ -111,7 +114,10 @@ impl<'a> Function<'a> {
                 minorants.add_to(&mut subgradient);
             }
         }
-        function.scale = known_scale.unwrap_or_else(|| scale_of(&subgradient));
+        let fresh = scale_of(&subgradient);
+        // Steps and the stop test go by the scale: one that was made for another function will not do.
+        let is_alike = |scale: &f64| (1.0 / SCALE_RANGE..=SCALE_RANGE).contains(&(scale / fresh));
+        function.scale = known_scale.filter(is_alike).unwrap_or(fresh);
         scale(&mut subgradient, function.scale);
         if let Some(minorants) = &mut minorants {
             minorants.scale(function.scale);
@@ -206,6 +212,11 @@ impl<'a> Function<'a> {
                 vec![all.map(Fingerprint::finish)]
             }
         }
+    }
+
+    /// Whether what is known is known of this very function.
+    pub(crate) fn is_of(&mut self, memory: &Memory) -> bool {
+        memory.fingerprints.iter().all(Option::is_some) && self.fingerprints(memory.cuts_of) == memory.fingerprints
     }
 
     /// The height at the origin, scaled, of a component's minorant with a scaled slope, if it has one.

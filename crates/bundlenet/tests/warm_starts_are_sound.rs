@@ -331,3 +331,52 @@ fn bad_files_get_clear_errors() {
     );
     assert!(wrong.unwrap_err().to_string().contains("expected 800, found 100"));
 }
+
+/// All lines of a sum, so many times as steep and high.
+fn times(sum: &Sum, factor: f64) -> Sum {
+    let mut scaled = sum.clone();
+    scaled.linear.iter_mut().for_each(|entry| *entry *= factor);
+    for (slope, height) in scaled.components.iter_mut().flatten() {
+        slope.iter_mut().for_each(|(_, entry)| *entry *= factor);
+        *height *= factor;
+    }
+    scaled
+}
+
+/// The stop test and the length of steps go by the scale of the function: that of another one is not taken over.
+#[test]
+fn a_scale_is_not_taken_over_blindly() {
+    let mut stream = Stream(11);
+    let settings = Settings { limits: Limits { steps: Some(1000), ..Limits::default() }, ..Settings::default() };
+    let settings = settings.check().unwrap();
+    for _ in 0..40 {
+        let mut sum = Sum::random(&mut stream);
+        for factor in [1e-9, 1e7] {
+            let mut state = State::new();
+            solve_from(&mut sum, &mut state, &settings, &mut Silent, None).unwrap();
+            let mut other = times(&sum, factor);
+            let warm = solve_from(&mut other, &mut state, &settings, &mut Silent, None).unwrap();
+            let cold = solve(&mut other, None, &settings, &mut Silent, None).unwrap();
+            let gap = (warm.value - cold.value) / cold.value.abs().max(1.0);
+            assert!(gap < 1e-6, "{factor}: {} {}", warm.value, cold.value);
+        }
+    }
+}
+
+/// A run without cuts leaves those of before only if they are of the same function: nobody may take them for its own.
+#[test]
+fn cuts_of_another_function_do_not_stay() {
+    let mut sum = Sum::random(&mut Stream(3));
+    let run = |sum: &mut Sum, method: MethodName, state: &mut State| {
+        let limits = Limits { steps: Some(30), ..Limits::default() };
+        let settings = Settings { method, limits, ..Settings::default() }.check().unwrap();
+        solve_from(sum, state, &settings, &mut Silent, None).unwrap();
+    };
+    let mut state = State::new();
+    run(&mut sum, MethodName::Bundle, &mut state);
+    let count = state.cut_count();
+    run(&mut sum, MethodName::Adam, &mut state);
+    assert!(count > 0 && state.cut_count() == count);
+    run(&mut times(&sum, 0.5), MethodName::Adam, &mut state);
+    assert_eq!(state.cut_count(), 0);
+}

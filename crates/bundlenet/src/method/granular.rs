@@ -117,6 +117,9 @@ impl Granular {
         let progress = aggregated.step(function)?;
         let is_end = !matches!(progress, Progress::Step(_));
         // Components are of use for the end where they prove what the whole function's cuts do not.
+        if is_end && !aggregated.is_provable() {
+            self.components.prove(function);
+        }
         if is_end && self.components.is_provable() && !aggregated.is_provable() {
             self.phase = Phase::End { last_word: progress, left: self.master_seconds() };
             return self.return_to_components(function);

@@ -137,7 +137,9 @@ impl Method for Hybrid {
             function.set_remembering(self.is_near_its_end());
             let progress = self.network.step(function)?;
             self.bests.push(self.network.best());
-            if !matches!(progress, Progress::Stalled) {
+            // What a network takes for the end without a proof may be proved, or improved.
+            let is_proved = matches!(progress, Progress::Optimal) && self.network.is_provable();
+            if is_proved || matches!(progress, Progress::Step(_)) {
                 return Ok(progress);
             }
         }
