@@ -157,7 +157,8 @@ impl Problem {
     /// let solution = solve(&mut *problem.dual(), None, &settings, &mut Silent, None)?;
     /// let recovered = solution.primal.as_ref().map(|primal| problem.recover(primal));
     /// let value = recovered.and_then(|recovered| recovered.feasible_value());
-    /// assert!(value.is_some_and(|value| value <= solution.value && value > 0.99 * solution.value));
+    /// // Often the best one there is: the same value, up to round-off.
+    /// assert!(value.is_some_and(|value| (0.99..1.0 + 1e-9).contains(&(value / solution.value))));
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     #[must_use]
