@@ -73,7 +73,9 @@ impl Granular {
         gap: f64,
     ) -> Self {
         if is_worth(seconds, function, aggregated.trial().len(), gap) {
-            return Self { seconds, ..self };
+            // Components that do not know the best point yet begin by going where the other method is.
+            let is_behind = self.components.cuts().centre_value() > aggregated.best();
+            return Self { aggregated: is_behind.then_some(aggregated), seconds, ..self };
         }
         Self { aggregated: Some(aggregated), phase: Phase::Aggregated { until: CLOSER * gap }, seconds, ..self }
     }

@@ -82,9 +82,9 @@ impl Hybrid {
         steps < self.most_steps && is_moving && has_moved && is_cheap
     }
 
-    /// Whether evaluations are to be remembered: the first ones, which tell how large subgradients are, and those that may be the
-    /// last.
-    fn is_near_its_end(&self) -> bool {
+    /// Whether the next evaluation is to be remembered by component: the first ones, which tell how large subgradients are, and
+    /// those that may be the last.
+    fn is_worth_remembering(&self) -> bool {
         let steps = self.bests.len() - 1;
         let (first, last) = (self.bests[0], self.bests[steps]);
         let is_slow = steps >= WINDOW && self.bests[steps - WINDOW] - last < NEAR * LITTLE * (first - last);
@@ -134,7 +134,7 @@ fn master_seconds(function: &Function<'_>) -> Option<f64> {
 impl Method for Hybrid {
     fn step(&mut self, function: &mut Function<'_>) -> Result<Progress, EvaluationError> {
         if self.exact.is_none() && self.pays(function) {
-            function.set_remembering(self.is_near_its_end());
+            function.set_remembering(self.is_worth_remembering());
             let progress = self.network.step(function)?;
             self.bests.push(self.network.best());
             // What a network takes for the end without a proof may be proved, or improved.
