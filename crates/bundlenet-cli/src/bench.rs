@@ -369,7 +369,7 @@ fn write_results(options: &Options, all: &[Measurement], names: &[&str]) -> Resu
         let by_validation = rows(all, name, columns, Choice::Validation);
         text += &format!("\n## {name}\n\n{}", markdown(&by_validation, columns, &figures));
         text += &format!("\nAt equal times:\n\n{}", markdown_by_time(&by_validation, &MILLISECONDS));
-        text += &format!("\nMilliseconds to a gap:\n\n{}", markdown_to_gap(&by_validation, &PERCENT));
+        text += &format!("\nTo a gap:\n\n{}", markdown_to_gap(&by_validation, &PERCENT));
         let by_test: Vec<Row<'_>> =
             rows(all, name, columns, Choice::Test).into_iter().filter(|row| row.name.ends_with("by test")).collect();
         if !by_test.is_empty() {

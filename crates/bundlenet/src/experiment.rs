@@ -85,8 +85,13 @@ impl Measurement {
     /// Seconds to a gap of so many percent, if it was ever reached.
     #[must_use]
     pub fn seconds_to(&self, percent: f64) -> Option<f64> {
-        let steps = (0..self.best.len()).find(|&steps| self.gap(steps) <= percent)?;
-        self.seconds.get(steps).copied()
+        self.seconds.get(self.steps_to(percent)?).copied()
+    }
+
+    /// Steps to a gap of so many percent, if it was ever reached.
+    #[must_use]
+    pub fn steps_to(&self, percent: f64) -> Option<usize> {
+        (0..self.best.len()).find(|&steps| self.gap(steps) <= percent)
     }
 
     /// Seconds after so many steps.
@@ -303,16 +308,19 @@ pub fn markdown_by_time(rows: &[Row<'_>], milliseconds: &[f64]) -> String {
     })
 }
 
-/// The same rows by what was to be reached: mean milliseconds to a gap of so many percent, and the share of runs that got there
-/// if not all did; the mean is of those.
+/// The same rows by what was to be reached: mean milliseconds and steps to a gap of so many percent, and the share of runs that
+/// got there if not all did; the means are of those.
 #[must_use]
 pub fn markdown_to_gap(rows: &[Row<'_>], percent: &[f64]) -> String {
     by_columns(rows, percent, "%", |runs, gap| {
+        let steps: Vec<usize> = runs.iter().filter_map(|run| run.steps_to(gap)).collect();
         let seconds: Vec<f64> = runs.iter().filter_map(|run| run.seconds_to(gap)).collect();
+        let mean_steps = Mean::of(&steps.iter().map(|&steps| steps as f64).collect::<Vec<_>>()).mean;
+        let means = format!("{} ms, {} steps", digits(1e3 * Mean::of(&seconds).mean, 3), digits(mean_steps, 3));
         match seconds.len() {
             0 => "never".to_string(),
-            count if count == runs.len() => digits(1e3 * Mean::of(&seconds).mean, 3),
-            count => format!("{} ({count} of {})", digits(1e3 * Mean::of(&seconds).mean, 3), runs.len()),
+            count if count == runs.len() => means,
+            count => format!("{means} ({count} of {})", runs.len()),
         }
     })
 }
