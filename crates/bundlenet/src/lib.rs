@@ -8,93 +8,63 @@
 //!
 //! # Example
 //!
-//! The Lagrangian dual of a generated network design instance, solved:
-//!
 //! ```
-//! use bundlenet::{Family, Generator, Limits, Settings, Silent, solve};
+//! use bundlenet::{FnOracle, Settings, Solver};
 //!
-//! let instance = Generator::new(Family::McSml40, 7).instance(0)?;
-//! let mut dual = instance.problem.dual();
-//! let settings = Settings { limits: Limits { steps: Some(50), ..Limits::default() }, ..Settings::default() };
-//! let solution = solve(&mut *dual, None, &settings.check()?, &mut Silent, None)?;
-//! println!("{}: bound {} after {} steps", solution.status, solution.value, solution.steps);
-//! # assert!(solution.value > 0.0);
+//! // max(x, -2 x) + |y - 1|
+//! let mut oracle = FnOracle::new(2, |point: &[f64], subgradient: &mut [f64]| {
+//!     let (x, y) = (point[0], point[1]);
+//!     subgradient[0] = if x >= 0.0 { 1.0 } else { -2.0 };
+//!     subgradient[1] = if y >= 1.0 { 1.0 } else { -1.0 };
+//!     Ok(x.max(-2.0 * x) + (y - 1.0).abs())
+//! });
+//! let solution = Solver::new(Settings::default())?.start(&[-4.0, 7.0]).solve(&mut oracle)?;
+//! assert!(solution.value < 1e-6);
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! # Modules
+//! # Where to find things
 //!
-//! | what | where |
+//! | topic | items |
 //! |---|---|
-//! | the oracle interface | [`Oracle`], [`SumOracle`], [`Domain`], [`Sense`], [`FnOracle`], [`Minimized`] |
-//! | primal solutions | [`PrimalOracle`], [`Primal`], [`Problem::recover`] |
-//! | solving | [`solve`], [`Settings`], [`Solution`], [`Status`], [`Observer`], [`Log`] |
-//! | warm starts, saved states, changed data | [`solve_from`], [`solve_saving`], [`State`], [`Journal`], [`Reuse`] |
-//! | networks and their training | [`learn`], [`Model`], [`solve_batch`] |
-//! | test functions with known optima | [`Academic`] |
-//! | instances, readers, writers, generators | [`problems`], [`Problem`], [`Generator`] |
-//! | bounds that hold in exact arithmetic | [`Problem::safe_bound`], [`SafeBound`] |
-//! | what can go wrong | [`Error`], [`EvaluationError`], [`UnsafeBound`] |
+//! | the function | [`Oracle`], [`FnOracle`], [`Domain`], [`Sense`]; [`SumOracle`] for sums, [`PrimalOracle`] for primal solutions |
+//! | solving | [`Solver`], [`Settings`], [`Method`], [`Limits`], [`Solution`], [`Status`] |
+//! | watching a run | [`Observer`], [`Record`], [`Log`] |
+//! | warm starts and saved states | [`State`], [`Journal`], [`Reuse`] |
+//! | trained networks | [`Model`], [`Architecture`] |
+//! | training | [`train`] |
+//! | errors | [`Error`], [`EvaluationError`], [`InvalidSetting`] |
+//!
+//! Problem families with exact subproblem solvers are in the crate `bundlenet-problems`.
 
 // No panic reaches a user, and results go where the caller wants them.
 #![warn(clippy::unwrap_used, clippy::expect_used, clippy::print_stdout, clippy::print_stderr)]
 
-mod academic;
-mod batch;
-mod bundle;
-mod cholesky;
-mod driver;
 mod error;
-pub mod experiment;
 mod files;
-mod function;
-mod grouping;
-pub mod learn;
-mod log;
 mod master;
 mod method;
-mod observe;
+mod model;
+mod network;
 mod oracle;
-mod primal;
-pub mod problems;
-mod settings;
-mod simd;
-mod state;
-mod status;
-mod vectors;
+mod run;
+pub mod train;
 
-pub use academic::Academic;
-pub use batch::solve_batch;
-pub use driver::{Solution, TraceRow, solve, solve_from, solve_saving};
-pub use error::{Element, Error, EvaluationError, InvalidInstance, ParseError};
-pub use learn::Model;
-pub use log::Log;
+pub use error::{Error, InvalidSetting};
 pub use master::Strategy;
-pub use observe::{Observer, Record, Silent};
-pub use oracle::{Bound, Domain, FnOracle, Minimized, Minorants, Oracle, OracleError, Sense, SumOracle};
-pub use primal::{Primal, PrimalOracle};
-pub use problems::{
-    Assignment, AssignmentDual, Family, Format, Generator, NetworkDesign, NetworkDesignDual, Problem, ProblemPrimal,
-    ReadOptions, Recovered, SafeBound, Source, UnsafeBound, Violation,
+pub use method::{
+    AdamSettings, AutoSettings, BundleSettings, Cuts, DescentSettings, HybridSettings, Method, NetworkSettings,
+    OPTIONS, OptionInfo, Pruning,
 };
-pub use settings::{
-    Granularity, InvalidSetting, Limits, MethodName, ProximitySettings, PruningSettings, Settings, Tolerances,
-    ValidSettings,
+pub use network::{
+    Activation, Architecture, Attention, CHECKPOINT_VERSION, Card, Centre, Model, Precision, Sampling, Schema,
+    StepUnit, Transform,
 };
-pub use state::{ComponentReuse, Cut, Fingerprint, Journal, Reuse, State};
-pub use status::Status;
-
-/// The examples in the README, as tests.
-#[cfg(doctest)]
-#[doc = include_str!("../../../README.md")]
-struct Readme;
-
-/// The examples in the page on training, as tests.
-#[cfg(doctest)]
-#[doc = include_str!("../../../docs/training.md")]
-struct Training;
-
-/// The program in the page on problems of one's own, as a test.
-#[cfg(doctest)]
-#[doc = include_str!("../../../docs/own-problem.md")]
-struct OwnProblem;
+pub use oracle::{
+    Bound, Domain, EvaluationError, Fingerprint, FnOracle, Function, Lines, Minorants, Oracle, OracleError, Primal,
+    PrimalOracle, Sense, Solutions, SumOracle,
+};
+pub use run::{
+    ComponentReuse, Cut, Journal, Limits, Log, Observer, Record, Reuse, Settings, Solution, Solver, State, Status,
+    TraceRow,
+};

@@ -1,11 +1,12 @@
 //! The exact master of a model with cuts for each component.
 
+use bundlenet_linalg::vectors::Padded;
+
+use super::Proposer;
 use super::product::ProductMaster;
 use super::proximity::Proximity;
-use super::{Outcome, Proposal, Proposer};
-use crate::bundle::{ComponentBundle, Cuts};
+use crate::model::{ComponentBundle, Model, Proposal, Step};
 use crate::oracle::Domain;
-use crate::vectors::Padded;
 
 /// How far, as a share of the promised decrease, weights may be from the best. A more exact master brings no better steps.
 const ACCURACY: f64 = 0.05;
@@ -33,20 +34,17 @@ impl ComponentProposer {
 }
 
 impl Proposer for ComponentProposer {
-    const IS_NETWORK: bool = false;
-
-    type Cuts = ComponentBundle;
+    type Model = ComponentBundle;
 
     fn propose(&mut self, cuts: &mut ComponentBundle, proposal: &mut Proposal) {
         proposal.eta = self.proximity.eta();
         let solved = self.master.solve(cuts, &self.is_nonnegative, proposal.eta, self.accuracy);
-        let dim = cuts.centre().len();
+        let dim = cuts.centre().point.len();
         proposal.direction.numbers_mut(dim).copy_from_slice(self.master.direction());
         let aggregate = proposal.aggregate.get_or_insert_with(|| Padded::zeros(dim));
         aggregate.numbers_mut(dim).copy_from_slice(self.master.aggregate());
         proposal.norm_squared = solved.norm_squared;
         proposal.sigma = solved.sigma;
-        proposal.master_gap = solved.gap;
         proposal.centre_policy = self.proximity.centre_policy();
     }
 
@@ -54,9 +52,13 @@ impl Proposer for ComponentProposer {
         Some(self.proximity.eta())
     }
 
-    fn learn(&mut self, _cuts: &ComponentBundle, outcome: &Outcome<'_>) {
+    fn learn(&mut self, _cuts: &ComponentBundle, step: &Step<'_>) {
         // Where the cuts are the same as before only better weights can make a difference.
-        self.accuracy = if outcome.is_repeated { (SHARPER * self.accuracy).max(SHARPEST) } else { ACCURACY };
-        self.proximity.update(outcome);
+        self.accuracy = if step.is_repeated { (SHARPER * self.accuracy).max(SHARPEST) } else { ACCURACY };
+        self.proximity.update(step);
+    }
+
+    fn work(&self) -> f64 {
+        self.master.work()
     }
 }

@@ -1,19 +1,17 @@
-//! Step-size strategies: how `eta` follows what came of the last steps.
+//! Step lengths: how `eta` follows what came of the last steps.
 
 use serde::{Deserialize, Serialize};
 
-use super::Outcome;
-use crate::bundle::CentrePolicy;
+use crate::model::{CentrePolicy, Step};
 
-/// How `eta` is chosen.
+/// How the bundle method chooses its step length `eta`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 #[non_exhaustive]
 pub enum Strategy {
-    /// Needs no initial value: found in the first steps, then adjusted by how well the model predicts, above a floor
-    /// that keeps it from collapsing.
+    /// Needs no initial value: found in the first steps, then adjusted by how well the model predicts.
     #[default]
-    Auto,
+    Adaptive,
     /// The initial value throughout.
     Constant,
     /// No decrease while the model promises little beside what it would with a very long step.
@@ -34,19 +32,20 @@ const MOST: f64 = 1e4;
 pub(crate) const ETA_STAR: f64 = 1e5;
 /// `mt`: what counts as little beside something else.
 const LITTLE: f64 = 0.01;
+/// First step, as a share of the size of the start point.
+const START_SHARE: f64 = 0.35;
+/// First step, as a share of the function's value at the start (over the norm of its subgradient).
+const FIRST_SHARE: f64 = 0.1;
 
-/// Constants of `auto`, chosen on validation data and the academic functions; `docs/experiments.md` has the figures.
-mod auto {
-    /// First step, as a share of the size of the start point.
-    pub(super) const START_SHARE: f64 = 0.35;
-    /// First step, as a share of the function's value at the start (over the norm of its subgradient).
-    pub(super) const FIRST_SHARE: f64 = 0.1;
+/// Constants of `adaptive` with cuts of the whole function, chosen on validation data and the academic functions
+/// (`docs/experiments.md`).
+mod adaptive {
     /// Steps in which the scale is found, the share of the way they go to where the slope vanishes, and the factors
     /// they may change it by.
     pub(super) const FINDING_STEPS: usize = 2;
     pub(super) const FINDING_SHARE: f64 = 0.9;
     pub(super) const FINDING_FACTORS: (f64, f64) = (0.3, 3.0);
-    /// How far off, beside what was promised, a new cut has to be for its point to count as too far away.
+    /// How far off, beside the promised decrease, a new cut has to be for its point to count as too far away.
     pub(super) const FAR: f64 = 1.05;
     /// Factors of the steps after those.
     pub(super) const FACTORS: (f64, f64) = (0.4, 3.0);
@@ -56,19 +55,19 @@ mod auto {
     pub(super) const FLOOR_SHARE: f64 = 1.0 / 3.0;
     pub(super) const FLOOR_GROWTH: f64 = 1.007;
     pub(super) const FLOOR_LITTLE: f64 = 0.5;
-    /// A cut so far off that the floor itself must be too high, and what then becomes of it.
+    /// A cut so far off that the floor itself must be too high, and the factor on the floor then.
     pub(super) const VERY_FAR: f64 = 3.0;
     pub(super) const FLOOR_DECAY: f64 = 0.8;
 }
 
-/// Constants of `auto` for cuts of each component, chosen on validation data; `docs/experiments.md` has the figures.
+/// Constants of `adaptive` with cuts of each component, chosen on validation data (`docs/experiments.md`).
 mod components {
-    /// First step where the function's value at the start is 0: so much for each variable.
+    /// First step where the function's value at the start is 0: this for each variable.
     pub(super) const START: f64 = 3.5;
     /// The most that the first step may turn out too short, and too long.
     pub(super) const FINDING_FACTORS: (f64, f64) = (0.001, 6.0);
-    /// Later steps are to end at about twice the way to where the model with the new cuts is least: by these factors they get
-    /// there, half of the way (on a logarithmic scale) in each step.
+    /// Later steps aim at this multiple of the way to the minimum of the model with the new cuts, by factors within these
+    /// bounds, half of the way (on a logarithmic scale) in each step.
     pub(super) const BEYOND_REACH: f64 = 1.85;
     pub(super) const FACTORS: (f64, f64) = (0.5, 2.0);
     /// How far beyond the minimum of the parabola the centre goes: values between were upper bounds.
@@ -97,41 +96,39 @@ impl Proximity {
         Self { strategy, eta, required: (1, 1), run: (0, true), steps: 0, floor: 0.0, by_component: false }
     }
 
-    /// Requires so many consecutive serious or null steps before `eta` grows or shrinks.
+    /// Requires consecutive serious or null steps before `eta` grows or shrinks.
     pub(crate) fn with_patience(self, serious: usize, null: usize) -> Self {
         Self { required: (serious, null), ..self }
     }
 
-    /// `auto` with an initial value of its own: the first length at hand. The size of the start point; where that is 0, a
-    /// share of the function's value there, which over the norm of its subgradient is a length; where that is 0, too,
-    /// a unit for each variable.
-    pub(crate) fn automatic(start: &[f64], value: f64) -> Self {
-        Self::new(Strategy::Auto, first_length(start, value, 1.0).clamp(LEAST, MOST))
+    /// `adaptive` with an initial value of its own, from the start point and the scaled function's value there.
+    pub(crate) fn adaptive(start: &[f64], value: f64) -> Self {
+        Self::new(Strategy::Adaptive, first_length(start, value, 1.0).clamp(LEAST, MOST))
     }
 
-    /// `auto` for cuts of each component, which make longer steps possible.
+    /// `adaptive` for cuts of each component, which make longer steps possible.
     pub(crate) fn for_components(start: &[f64], value: f64, eta: Option<f64>) -> Self {
         let eta = eta.unwrap_or_else(|| first_length(start, value, components::START).clamp(LEAST, components::MOST));
-        Self { by_component: true, ..Self::new(Strategy::Auto, eta) }
+        Self { by_component: true, ..Self::new(Strategy::Adaptive, eta) }
     }
 
-    /// `auto` with a length that has been found already.
+    /// `adaptive` with a length that has been found already.
     pub(crate) fn going_on(eta: f64) -> Self {
-        let eta = eta.clamp(LEAST, MOST);
-        Self { steps: auto::FINDING_STEPS, floor: auto::FLOOR_SHARE * eta, ..Self::new(Strategy::Auto, eta) }
+        let (eta, steps) = (eta.clamp(LEAST, MOST), adaptive::FINDING_STEPS);
+        Self { steps, floor: adaptive::FLOOR_SHARE * eta, ..Self::new(Strategy::Adaptive, eta) }
     }
 
-    /// `auto` for cuts of each component, with a length that has been found already.
+    /// `adaptive` for cuts of each component, with a length that has been found already.
     pub(crate) fn going_on_with_components(eta: f64) -> Self {
-        Self { by_component: true, steps: 1, ..Self::new(Strategy::Auto, eta.clamp(LEAST, components::MOST)) }
+        Self { by_component: true, steps: 1, ..Self::new(Strategy::Adaptive, eta.clamp(LEAST, components::MOST)) }
     }
 
     pub(crate) fn eta(&self) -> f64 {
         self.eta
     }
 
-    /// What becomes of the centre after the next step: with components it follows every one, and the first to wherever the model
-    /// says, for the length of steps has yet to be found.
+    /// How the centre will move after the next step. With components it follows every step; the first one moves it to the
+    /// minimum of the model, for the length of steps has yet to be found.
     pub(crate) fn centre_policy(&self) -> CentrePolicy {
         match (self.by_component, self.steps) {
             (false, _) => CentrePolicy::Hard,
@@ -140,55 +137,17 @@ impl Proximity {
         }
     }
 
-    pub(crate) fn update(&mut self, outcome: &Outcome<'_>) {
+    /// Adjusts `eta` to what came of a step.
+    pub(crate) fn update(&mut self, step: &Step<'_>) {
         self.steps += 1;
-        self.run =
-            if self.run.1 == outcome.is_serious { (self.run.0 + 1, self.run.1) } else { (1, outcome.is_serious) };
-        let long = 0.5 * ETA_STAR * outcome.norm_squared;
-        let promises_little = |share: f64| outcome.promised < share * (outcome.sigma + long);
-        let factor = match (self.strategy, outcome.is_serious) {
-            (Strategy::Constant, _) => 1.0,
-            (Strategy::Soft | Strategy::Hard, true) => UP,
-            (Strategy::Soft, false) if promises_little(LITTLE) => 1.0,
-            (Strategy::Hard, false) if promises_little(LITTLE) => UP,
-            (Strategy::Balancing, true) if long <= LITTLE * outcome.sigma => 1.0,
-            (Strategy::Balancing, true) => UP,
-            (Strategy::Balancing, false) if LITTLE * long >= outcome.sigma => 1.0,
-            (Strategy::Soft | Strategy::Hard | Strategy::Balancing, false) => DOWN,
-            (Strategy::Auto, _) if self.by_component => {
-                if self.steps == 1 {
-                    let (least, most) = components::FINDING_FACTORS;
-                    let found = if outcome.reach <= 1.0 { outcome.reach } else { secant(outcome) };
-                    found.clamp(least, most)
-                } else {
-                    let (least, most) = components::FACTORS;
-                    (components::BEYOND_REACH * outcome.reach).clamp(least, most).sqrt()
-                }
-            }
-            (Strategy::Auto, _) if self.steps <= auto::FINDING_STEPS => {
-                let wanted = auto::FINDING_SHARE * secant(outcome);
-                let factor = wanted.clamp(auto::FINDING_FACTORS.0, auto::FINDING_FACTORS.1);
-                self.floor = auto::FLOOR_SHARE * self.eta * factor;
-                factor
-            }
-            (Strategy::Auto, false) if outcome.is_repeated => {
-                self.floor *= auto::REPEATED;
-                auto::REPEATED
-            }
-            (Strategy::Auto, true) => interpolation(outcome).clamp(1.0, auto::FACTORS.1),
-            (Strategy::Auto, false) => {
-                if outcome.error > auto::VERY_FAR * outcome.promised {
-                    self.floor *= auto::FLOOR_DECAY;
-                } else if promises_little(auto::FLOOR_LITTLE) {
-                    self.floor = (self.floor * auto::FLOOR_GROWTH).min(MOST);
-                }
-                // A new cut that is far off at the centre came from too far away.
-                let is_far = outcome.error > auto::FAR * outcome.promised;
-                if is_far { interpolation(outcome).clamp(auto::FACTORS.0, 1.0) } else { 1.0 }
-            }
+        self.run = if self.run.1 == step.is_serious { (self.run.0 + 1, self.run.1) } else { (1, step.is_serious) };
+        let factor = match (self.strategy, self.by_component) {
+            (Strategy::Adaptive, true) => self.component_factor(step),
+            (Strategy::Adaptive, false) => self.adaptive_factor(step),
+            _ => self.paper_factor(step),
         };
-        let required = if outcome.is_serious { self.required.0 } else { self.required.1 };
-        if self.strategy != Strategy::Auto && self.run.0 < required {
+        let required = if step.is_serious { self.required.0 } else { self.required.1 };
+        if self.strategy != Strategy::Adaptive && self.run.0 < required {
             return;
         }
         let before = self.eta;
@@ -198,62 +157,121 @@ impl Proximity {
             self.run.0 = 0;
         }
     }
+
+    /// The paper's long-term rules.
+    fn paper_factor(&self, step: &Step<'_>) -> f64 {
+        let (long, sigma) = (long_term(step), step.proposal.sigma);
+        match (self.strategy, step.is_serious) {
+            (Strategy::Constant | Strategy::Adaptive, _) => 1.0,
+            (Strategy::Soft | Strategy::Hard, true) => UP,
+            (Strategy::Soft, false) if promises_little(step, LITTLE) => 1.0,
+            (Strategy::Hard, false) if promises_little(step, LITTLE) => UP,
+            (Strategy::Balancing, true) if long <= LITTLE * sigma => 1.0,
+            (Strategy::Balancing, true) => UP,
+            (Strategy::Balancing, false) if LITTLE * long >= sigma => 1.0,
+            (Strategy::Soft | Strategy::Hard | Strategy::Balancing, false) => DOWN,
+        }
+    }
+
+    /// Finds the scale in the first steps, then grows after good serious steps and shrinks after null steps from too far away,
+    /// above a floor that keeps it from collapsing.
+    fn adaptive_factor(&mut self, step: &Step<'_>) -> f64 {
+        use adaptive::{
+            FACTORS, FAR, FINDING_FACTORS, FINDING_SHARE, FINDING_STEPS, FLOOR_DECAY, FLOOR_GROWTH, FLOOR_LITTLE,
+            FLOOR_SHARE, REPEATED, VERY_FAR,
+        };
+        if self.steps <= FINDING_STEPS {
+            let factor = (FINDING_SHARE * secant(step)).clamp(FINDING_FACTORS.0, FINDING_FACTORS.1);
+            self.floor = FLOOR_SHARE * self.eta * factor;
+            return factor;
+        }
+        if step.is_serious {
+            return interpolation(step).clamp(1.0, FACTORS.1);
+        }
+        if step.is_repeated {
+            self.floor *= REPEATED;
+            return REPEATED;
+        }
+        let (error, promised) = (step.sight.error, step.promised());
+        if error > VERY_FAR * promised {
+            self.floor *= FLOOR_DECAY;
+        } else if promises_little(step, FLOOR_LITTLE) {
+            self.floor = (self.floor * FLOOR_GROWTH).min(MOST);
+        }
+        // A new cut that is far off at the centre came from too far away.
+        if error > FAR * promised { interpolation(step).clamp(FACTORS.0, 1.0) } else { 1.0 }
+    }
+
+    /// Moves `eta` so that trial points lie at a fixed multiple of the way to the minimum of the model with the new cuts.
+    fn component_factor(&self, step: &Step<'_>) -> f64 {
+        let reach = step.sight.reach.unwrap_or(1.0);
+        if self.steps == 1 {
+            let found = if reach <= 1.0 { reach } else { secant(step) };
+            return found.clamp(components::FINDING_FACTORS.0, components::FINDING_FACTORS.1);
+        }
+        (components::BEYOND_REACH * reach).clamp(components::FACTORS.0, components::FACTORS.1).sqrt()
+    }
 }
 
 /// The first length at hand: the size of the start point; where that is 0, a share of the function's value there, which over
-/// the norm of its subgradient is a length; where that is 0, too, some length for each variable.
+/// the norm of its subgradient is a length; where that is 0, too, a fixed length for each variable.
 fn first_length(start: &[f64], value: f64, for_each: f64) -> f64 {
     let size = start.iter().map(|entry| entry * entry).sum::<f64>().sqrt();
     if size > 0.0 {
-        auto::START_SHARE * size
+        START_SHARE * size
     } else if value != 0.0 {
-        auto::FIRST_SHARE * value.abs()
+        FIRST_SHARE * value.abs()
     } else {
         for_each * (start.len() as f64).sqrt()
     }
 }
 
+/// The first term of the stop test's estimate, halved: `eta* |w|^2 / 2`.
+fn long_term(step: &Step<'_>) -> f64 {
+    0.5 * ETA_STAR * step.proposal.norm_squared
+}
+
+/// Whether the model promised little beside what it would have with a very long step.
+fn promises_little(step: &Step<'_>, share: f64) -> bool {
+    step.promised() < share * (step.proposal.sigma + long_term(step))
+}
+
 /// The factor on `eta` at which the slope along the direction would vanish, if it changed evenly.
-fn secant(outcome: &Outcome<'_>) -> f64 {
-    let change = outcome.norm_squared - outcome.slope;
-    if change > 0.0 { outcome.norm_squared / change } else { f64::INFINITY }
+fn secant(step: &Step<'_>) -> f64 {
+    let change = step.proposal.norm_squared - step.sight.slope;
+    if change > 0.0 { step.proposal.norm_squared / change } else { f64::INFINITY }
 }
 
 /// The factor on `eta` at the minimum of the parabola through the values at the centre and the trial point that begins
 /// with the slope the model promised (Kiwiel, 1990).
-fn interpolation(outcome: &Outcome<'_>) -> f64 {
-    let missing = 2.0 * (1.0 - outcome.decrease / outcome.promised);
+fn interpolation(step: &Step<'_>) -> f64 {
+    let missing = 2.0 * (1.0 - step.decrease() / step.promised());
     if missing > 0.0 { 1.0 / missing } else { f64::INFINITY }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::model::{Proposal, Sight};
+    use crate::oracle::Evaluation;
 
-    /// A step that is as good as promised, or as bad.
-    fn outcome(is_serious: bool, norm_squared: f64, sigma: f64) -> Outcome<'static> {
-        let promised = 10.0 * norm_squared + sigma;
-        let decrease = if is_serious { promised } else { -promised };
-        Outcome {
-            trial: &[],
-            slopes: &[],
-            value: 0.0,
-            share: f64::from(is_serious),
-            is_serious,
-            is_repeated: false,
-            decrease,
-            promised,
-            norm_squared,
-            sigma,
-            error: 2.0 * promised,
-            slope: 0.0,
-            reach: f64::NAN,
-        }
+    /// A step that is as good as promised, or as bad: serious or not, `|w|^2`, `sigma`.
+    type Case = (bool, f64, f64);
+
+    fn update(proximity: &mut Proximity, (is_serious, norm_squared, sigma): Case) {
+        let proposal = Proposal { eta: 10.0, norm_squared, sigma, ..Proposal::new(1) };
+        let promised = proposal.decrease();
+        let value = if is_serious { -promised } else { promised };
+        let seen = Evaluation { value, ..Evaluation::at(&[0.0]) };
+        let sight = Sight { error: 2.0 * promised, slope: 0.0, reach: None };
+        let share = f64::from(is_serious);
+        let (proposal, seen) = (&proposal, &seen);
+        proximity.update(&Step { proposal, seen, sight, centre_value: 0.0, share, is_serious, is_repeated: false });
     }
 
-    fn eta_after(strategy: Strategy, outcomes: &[Outcome<'_>]) -> f64 {
+    fn eta_after(strategy: Strategy, cases: &[Case]) -> f64 {
         let mut proximity = Proximity::new(strategy, 10.0);
-        outcomes.iter().for_each(|outcome| proximity.update(outcome));
+        cases.iter().for_each(|&case| update(&mut proximity, case));
         proximity.eta()
     }
 
@@ -261,8 +279,8 @@ mod tests {
     fn the_papers_rules() {
         // The terms of the stop test: 5e4 |w|^2 and sigma.
         let (steep, flat) = (1e-3, 1e-9);
-        let serious = [outcome(true, steep, 1.0)];
-        let null = [outcome(false, steep, 1.0)];
+        let serious = [(true, steep, 1.0)];
+        let null = [(false, steep, 1.0)];
         for strategy in [Strategy::Soft, Strategy::Hard, Strategy::Balancing] {
             assert_eq!(eta_after(strategy, &serious), 11.0, "{strategy:?}");
         }
@@ -272,19 +290,19 @@ mod tests {
         assert_eq!(eta_after(Strategy::Soft, &null), 9.0);
         assert_eq!(eta_after(Strategy::Hard, &null), 9.0);
         // Promised 0.02, with a long step 50: little.
-        let little = [outcome(false, steep, 0.01)];
+        let little = [(false, steep, 0.01)];
         assert_eq!(eta_after(Strategy::Soft, &little), 10.0);
         assert_eq!(eta_after(Strategy::Hard, &little), 11.0);
         // Balancing: no decrease where the first term is large already, no increase where it is small.
         assert_eq!(eta_after(Strategy::Balancing, &little), 10.0);
-        assert_eq!(eta_after(Strategy::Balancing, &[outcome(true, flat, 1.0)]), 10.0);
-        assert_eq!(eta_after(Strategy::Balancing, &[outcome(false, flat, 1.0)]), 9.0);
+        assert_eq!(eta_after(Strategy::Balancing, &[(true, flat, 1.0)]), 10.0);
+        assert_eq!(eta_after(Strategy::Balancing, &[(false, flat, 1.0)]), 9.0);
     }
 
     #[test]
     fn eta_stays_within_its_bounds() {
-        assert_eq!(eta_after(Strategy::Soft, &[outcome(true, 1e-3, 1.0); 200]), MOST);
-        assert_eq!(eta_after(Strategy::Soft, &[outcome(false, 1e-3, 1.0); 500]), LEAST);
+        assert_eq!(eta_after(Strategy::Soft, &[(true, 1e-3, 1.0); 200]), MOST);
+        assert_eq!(eta_after(Strategy::Soft, &[(false, 1e-3, 1.0); 500]), LEAST);
     }
 
     #[test]
@@ -292,17 +310,17 @@ mod tests {
         let mut proximity = Proximity::new(Strategy::Soft, 10.0).with_patience(2, 3);
         let mut etas = vec![];
         for is_serious in [true, true, true, false, false, false, false, true, true] {
-            proximity.update(&outcome(is_serious, 1e-3, 1.0));
+            update(&mut proximity, (is_serious, 1e-3, 1.0));
             etas.push((proximity.eta() * 100.0).round() / 100.0);
         }
         assert_eq!(etas, [10.0, 11.0, 11.0, 11.0, 11.0, 9.9, 9.9, 9.9, 10.89]);
     }
 
     #[test]
-    fn auto_does_not_collapse() {
-        let mut proximity = Proximity::automatic(&[0.0; 100], 0.0);
+    fn adaptive_steps_do_not_collapse() {
+        let mut proximity = Proximity::adaptive(&[0.0; 100], 0.0);
         assert_eq!(proximity.eta(), 10.0);
-        (0..2000).for_each(|_| proximity.update(&outcome(false, 1e-3, 1.0)));
+        (0..2000).for_each(|_| update(&mut proximity, (false, 1e-3, 1.0)));
         assert!(proximity.eta() > 0.1, "{}", proximity.eta());
     }
 }

@@ -5,12 +5,14 @@
 //! the simplex again, with a Gram matrix over the other coordinates. `B` is corrected until it agrees with the solution;
 //! one to three rounds do. Should it cycle, an exact search along the segment between two solutions makes it descend.
 
+use bundlenet_linalg::simd::flat;
+use bundlenet_linalg::vectors::{Padded, add_scaled, dot, dots};
+
+use super::Proposer;
 use super::proximity::Proximity;
 use super::simplex::{Matrix, SimplexMaster};
-use super::{FIRST_CUTS, Outcome, Proposal, Proposer};
-use crate::bundle::{Bundle, Cuts};
+use crate::model::{Bundle, FIRST_CUTS, Model, Proposal, Step};
 use crate::oracle::Domain;
-use crate::vectors::{Padded, add_scaled, dot, dots};
 
 /// Rounds of correcting the set of bounds after which progress is enforced, and after which the master gives up.
 const FREE_ROUNDS: usize = 8;
@@ -36,35 +38,42 @@ impl QuadraticProposer {
     }
 }
 
-impl Proposer for QuadraticProposer {
-    const IS_NETWORK: bool = false;
-
-    type Cuts = Bundle;
-
-    fn propose(&mut self, bundle: &mut Bundle, proposal: &mut Proposal) {
+impl QuadraticProposer {
+    /// Solves the master; returns how far the weights may be from the best, in units of the function.
+    fn solve(&mut self, bundle: &Bundle, proposal: &mut Proposal) -> f64 {
         proposal.eta = self.proximity.eta();
-        match &mut self.bounds {
+        let gap = match &mut self.bounds {
             None => {
                 let eta = proposal.eta;
                 self.linear.clear();
                 self.linear.extend(bundle.errors().iter().map(|error| error / eta));
-                proposal.master_gap = eta * self.master.solve(bundle, &self.linear, false);
+                let gap = eta * self.master.solve(bundle, &self.linear, false);
                 proposal.weights.clear();
                 proposal.weights.extend(self.master.weights());
                 bundle.aggregate(&proposal.weights, &mut proposal.direction);
                 proposal.sigma = aggregate_error(bundle, &proposal.weights);
+                gap
             }
-            Some(bounds) => bounds.propose(bundle, &mut self.master, &mut self.linear, proposal),
-        }
+            Some(bounds) => bounds.solve(bundle, &mut self.master, &mut self.linear, proposal),
+        };
         proposal.norm_squared = dot(&proposal.direction.0, &proposal.direction.0);
+        gap
+    }
+}
+
+impl Proposer for QuadraticProposer {
+    type Model = Bundle;
+
+    fn propose(&mut self, bundle: &mut Bundle, proposal: &mut Proposal) {
+        self.solve(bundle, proposal);
     }
 
     fn next_eta(&self) -> Option<f64> {
         Some(self.proximity.eta())
     }
 
-    fn learn(&mut self, _bundle: &Bundle, outcome: &Outcome<'_>) {
-        self.proximity.update(outcome);
+    fn learn(&mut self, _bundle: &Bundle, step: &Step<'_>) {
+        self.proximity.update(step);
     }
 }
 
@@ -179,7 +188,7 @@ impl ReducedGram {
         for &index in flips {
             let sign = if held[index] { -1.0 } else { 1.0 };
             self.column.clear();
-            self.column.extend((0..places).map(|place| crate::simd::flat(bundle.row(place))[index]));
+            self.column.extend((0..places).map(|place| flat(bundle.row(place))[index]));
             for place in 0..places {
                 let factor = sign * self.column[place];
                 if factor != 0.0 {
@@ -213,14 +222,22 @@ impl Bounds {
         }
     }
 
-    fn propose(&mut self, bundle: &Bundle, master: &mut SimplexMaster, linear: &mut Vec<f64>, proposal: &mut Proposal) {
+    /// Finds weights and direction; returns how far they may be from the best.
+    fn solve(
+        &mut self,
+        bundle: &Bundle,
+        master: &mut SimplexMaster,
+        linear: &mut Vec<f64>,
+        proposal: &mut Proposal,
+    ) -> f64 {
         let eta = proposal.eta;
+        let mut gap = f64::INFINITY;
         let mut is_segment = false;
         self.gram.update(bundle, &self.held);
         let mut last_value = f64::INFINITY;
         for round in 0..MAX_ROUNDS {
             self.linear_term(bundle, eta, linear);
-            proposal.master_gap = eta * master.solve(&self.gram, linear, std::mem::take(&mut self.is_changed));
+            gap = eta * master.solve(&self.gram, linear, std::mem::take(&mut self.is_changed));
             is_segment = false;
             proposal.weights.clear();
             proposal.weights.extend(master.weights());
@@ -251,18 +268,19 @@ impl Bounds {
         }
         self.write_direction(bundle, proposal);
         if is_segment || !self.flips.is_empty() {
-            proposal.master_gap = true_gap(bundle, proposal);
+            gap = true_gap(bundle, proposal);
         }
+        gap
     }
 
     /// `alpha / eta` and what held coordinates add to it.
     fn linear_term(&self, bundle: &Bundle, eta: f64, linear: &mut Vec<f64>) {
         linear.clear();
         linear.extend(bundle.errors().iter().map(|error| error / eta));
-        for (index, &centre) in bundle.centre().iter().enumerate() {
+        for (index, &centre) in bundle.centre().point.iter().enumerate() {
             if self.held[index] && centre > 0.0 {
                 for (place, entry) in linear.iter_mut().enumerate() {
-                    *entry += centre / eta * crate::simd::flat(bundle.row(place))[index];
+                    *entry += centre / eta * flat(bundle.row(place))[index];
                 }
             }
         }
@@ -276,7 +294,7 @@ impl Bounds {
         let mut flips = std::mem::take(&mut self.flips);
         flips.clear();
         let sums = self.sum.numbers(bundle.dim());
-        let points = bundle.centre().iter().zip(sums).enumerate();
+        let points = bundle.centre().point.iter().zip(sums).enumerate();
         flips.extend(
             points
                 .filter(|&(index, (&centre, &sum))| self.is_held_at(index, centre, sum, eta) != self.held[index])
@@ -288,7 +306,7 @@ impl Bounds {
     /// The dual objective at `G theta = sum`, over `eta`.
     fn value(&self, bundle: &Bundle, eta: f64, weights: &[(usize, f64)]) -> f64 {
         let sums = self.sum.numbers(bundle.dim());
-        let quadratic: f64 = (bundle.centre().iter().zip(sums).enumerate())
+        let quadratic: f64 = (bundle.centre().point.iter().zip(sums).enumerate())
             .map(|(index, (&centre, &sum))| {
                 if self.is_held_at(index, centre, sum, eta) {
                     (sum - centre / eta / 2.0) * centre / eta
@@ -306,7 +324,7 @@ impl Bounds {
         let errors = aggregate_error(bundle, &proposal.weights) - aggregate_error(bundle, &self.last_weights);
         let slope = |share: f64| -> f64 {
             let ends = self.last_sum.numbers(dim).iter().zip(self.sum.numbers(dim));
-            let quadratic: f64 = (ends.zip(bundle.centre()).enumerate())
+            let quadratic: f64 = (ends.zip(&bundle.centre().point).enumerate())
                 .map(|(index, ((&from, &to), &centre))| {
                     let at = from + share * (to - from);
                     let direction = if self.is_held_at(index, centre, at, eta) { centre / eta } else { at };
@@ -344,7 +362,7 @@ impl Bounds {
         proposal.sigma = aggregate_error(bundle, &proposal.weights);
         proposal.direction.0.copy_from_slice(&self.sum.0);
         let direction = proposal.direction.numbers_mut(bundle.dim());
-        for (index, (entry, &centre)) in direction.iter_mut().zip(bundle.centre()).enumerate() {
+        for (index, (entry, &centre)) in direction.iter_mut().zip(&bundle.centre().point).enumerate() {
             if self.nonnegative[index] && centre - eta * *entry < 0.0 {
                 proposal.sigma += (*entry - centre / eta) * centre;
                 *entry = centre / eta;
@@ -370,7 +388,7 @@ mod tests {
 
     use super::*;
     use crate::master::Strategy;
-    use crate::problems::Stream;
+    use bundlenet_linalg::Stream;
 
     struct Case {
         centre: Vec<f64>,

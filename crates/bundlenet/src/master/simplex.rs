@@ -4,7 +4,7 @@
 //! the cuts are affinely independent, whatever `a` is. Its Cholesky factor grows by a row when a cut enters and is
 //! mended by rotations when one leaves. A cut that is affinely dependent on the support enters in exchange for another.
 
-use crate::vectors::{add_scaled, solve_lower, solve_upper};
+use bundlenet_linalg::vectors::{add_scaled, solve_lower, solve_upper};
 
 /// Pivots below this share of the diagonal count as dependent: beyond it a solve would lose most digits.
 const DEPENDENT: f64 = 1e-15;

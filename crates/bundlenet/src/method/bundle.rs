@@ -1,66 +1,67 @@
-//! The bundle method: one loop for every proposer.
+//! The bundle method: one loop for exact masters and for networks, in single runs, batches and training.
 
 use std::time::Instant;
 
-use super::{Bound, Method, Progress, StepReport};
-use crate::bundle::{Cuts, Pruning};
-use crate::error::EvaluationError;
-use crate::function::Function;
-use crate::master::{ETA_STAR, Outcome, Proposal, Proposer};
-use crate::oracle::Minorants;
-use crate::primal::Primal;
-use crate::state::{Harvest, StepLength};
-use crate::vectors::add_scaled;
+use bundlenet_linalg::vectors::add_scaled;
+
+use super::{Gap, Minimize, Progress, StepReport};
+use crate::master::{ETA_STAR, Proposer, Seconds};
+use crate::model::{Model, Proposal, Pruning, Saved, Step, StepLength};
+use crate::oracle::{Detail, Evaluation, EvaluationError, Function, Lines, Primal};
 
 /// Share of the promised decrease that makes a step serious, `m`.
 const SERIOUS_SHARE: f64 = 0.01;
 
-/// A proof is worth trying once no more than so many times the tolerance is promised.
+/// A proof is worth trying once the promised decrease is at most this multiple of the tolerance.
 const NEAR: f64 = 100.0;
 
-/// Null steps in a row that bring no new cut after which nothing will change any more.
+/// Null steps in a row without a new cut after which nothing will change any more.
 const MOST_REPEATS: usize = 10;
 
 pub(crate) struct BundleMethod<P: Proposer> {
-    cuts: P::Cuts,
+    model: P::Model,
     proposer: P,
     proposal: Proposal,
+    /// Whether the proposal is one for the model as it is.
+    is_fresh: bool,
+    /// The function at the last trial point, and what is asked of it there.
+    seen: Evaluation,
+    detail: Detail,
     pruning: Pruning,
     tolerance: f64,
-    trial: Vec<f64>,
     /// The least value seen; that of the centre may be an upper bound.
     best: f64,
-    /// Whether the proposal is one for the bundle as it is.
-    is_fresh: bool,
-    /// Corners of a box that holds a minimiser, and the greatest lower bound on the minimum that it proved.
+    /// Corners of a box that holds a minimiser, and the greatest lower bound on the minimum that was proved.
     minimizer_box: Option<(Vec<f64>, Vec<f64>)>,
     lower_bound: f64,
     /// Combinations of each component's cuts, for a proof, and whether the last try at one came to something.
-    aggregates: Minorants,
+    aggregates: Lines,
     is_provable: bool,
-    /// Null steps in a row that brought no new cut.
+    /// Null steps in a row without a new cut.
     repeats: usize,
-    proposal_seconds: f64,
+    /// Wall time spent on proposals.
+    seconds: f64,
 }
 
 impl<P: Proposer> BundleMethod<P> {
     /// `tolerance` is relative to `max(1, |f|)` in the user's units.
-    pub(crate) fn new(function: &Function<'_>, cuts: P::Cuts, proposer: P, pruning: Pruning, tolerance: f64) -> Self {
+    pub(crate) fn new(function: &Function<'_>, model: P::Model, proposer: P, pruning: Pruning, tolerance: f64) -> Self {
         Self {
             proposer,
-            proposal: Proposal::new(cuts.centre().len()),
+            proposal: Proposal::new(model.centre().point.len()),
+            is_fresh: false,
+            seen: Evaluation::at(&model.centre().point),
+            detail: P::Model::DETAIL,
             pruning,
             tolerance,
-            trial: cuts.centre().to_vec(),
-            best: cuts.centre_value(),
-            cuts,
-            is_fresh: false,
+            best: model.centre().value,
+            model,
             minimizer_box: function.minimizer_box().cloned(),
             lower_bound: f64::NEG_INFINITY,
-            aggregates: Minorants::new(),
+            aggregates: Lines::new(),
             is_provable: function.minimizer_box().is_some(),
             repeats: 0,
-            proposal_seconds: 0.0,
+            seconds: 0.0,
         }
     }
 
@@ -70,69 +71,37 @@ impl<P: Proposer> BundleMethod<P> {
         self.lower_bound = self.lower_bound.max(other.lower_bound);
     }
 
-    /// Takes over what another method has found out about the minimum, and goes on from its centre: one evaluation.
+    /// Takes over what another method has found out, and moves the centre to that of the other: one evaluation.
     pub(crate) fn move_to<Q: Proposer>(
         &mut self,
         function: &mut Function<'_>,
         other: &BundleMethod<Q>,
     ) -> Result<Progress, EvaluationError> {
         self.adopt(other);
-        self.trial.copy_from_slice(other.cuts.centre());
-        let seen = self.cuts.evaluate(function, &self.trial, &self.proposal)?;
-        self.best = self.best.min(seen.value);
-        self.cuts.take(&self.trial, &seen, 1.0, &self.proposal, self.pruning);
+        self.seen.point.copy_from_slice(&other.model.centre().point);
+        function.visit(&mut self.seen, self.detail)?;
+        self.best = self.best.min(self.seen.value);
+        let sight = self.model.look(&self.seen, &self.proposal);
+        self.model.update(&self.seen, sight, 1.0, &self.proposal, self.pruning);
         self.is_fresh = false;
-        Ok(Progress::Step(StepReport { is_serious: Some(true), cuts: Some(self.cuts.len()), ..StepReport::default() }))
+        Ok(Progress::Step(StepReport { is_serious: Some(true), cuts: Some(self.model.len()), ..StepReport::default() }))
     }
 
-    /// Whether the last try at a proof came to something.
-    pub(crate) fn is_provable(&self) -> bool {
-        self.is_provable
-    }
-
-    pub(crate) fn tolerance(&self) -> f64 {
-        self.tolerance
-    }
-
-    fn propose(&mut self) {
-        self.propose_by(P::propose);
-    }
-
-    /// Takes a proposal in the given way: that of many runs may come from one computation.
-    pub(crate) fn propose_by<T>(&mut self, propose: impl FnOnce(&mut P, &mut P::Cuts, &mut Proposal) -> T) -> T {
-        let begin = Instant::now();
-        let result = propose(&mut self.proposer, &mut self.cuts, &mut self.proposal);
-        self.is_fresh = true;
-        self.raise_lower_bound();
-        self.proposal_seconds += begin.elapsed().as_secs_f64();
-        result
-    }
-
-    /// Lets the proposer read the bundle before it proposes.
-    pub(crate) fn read(&mut self, read: impl FnOnce(&mut P, &P::Cuts)) {
-        read(&mut self.proposer, &self.cuts);
-    }
-
-    pub(crate) fn proposal(&self) -> &Proposal {
-        &self.proposal
+    pub(crate) fn model(&self) -> &P::Model {
+        &self.model
     }
 
     pub(crate) fn proposer(&self) -> &P {
         &self.proposer
     }
 
-    /// Decrease that the last proposal promised, over `max(1, |f|)`.
-    pub(crate) fn gap(&self, function: &Function<'_>) -> f64 {
-        self.proposal.decrease() / function.magnitude(self.best)
+    pub(crate) fn proposal(&self) -> &Proposal {
+        &self.proposal
     }
 
-    /// The least value seen.
-    pub(crate) fn best(&self) -> f64 {
-        self.best
-    }
-
-    pub(crate) fn cuts(&self) -> &P::Cuts {
-        &self.cuts
+    /// The evaluation of the last step.
+    pub(crate) fn last_seen(&self) -> &Evaluation {
+        &self.seen
     }
 
     /// Changes the proposer before the first step.
@@ -140,28 +109,60 @@ impl<P: Proposer> BundleMethod<P> {
         Self { proposer: change(self.proposer), ..self }
     }
 
-    /// Counts time that a computation for many runs took for this one.
-    pub(crate) fn add_proposal_seconds(&mut self, seconds: f64) {
-        self.proposal_seconds += seconds;
+    /// The least value seen.
+    pub(crate) fn best(&self) -> f64 {
+        self.best
+    }
+
+    pub(crate) fn tolerance(&self) -> f64 {
+        self.tolerance
+    }
+
+    /// Whether the last try at a proof came to something.
+    pub(crate) fn is_provable(&self) -> bool {
+        self.is_provable
+    }
+
+    /// Decrease that the last proposal promised, over `max(1, |f|)`.
+    pub(crate) fn promised_gap(&self, function: &Function<'_>) -> f64 {
+        self.proposal.decrease() / function.magnitude(self.best)
+    }
+
+    /// Asks for more, or less, of the function at the next trial points.
+    pub(crate) fn set_detail(&mut self, detail: Detail) {
+        self.detail = detail;
+    }
+
+    /// Lets the proposer read the model before proposals for many runs are computed together.
+    pub(crate) fn prepare(&mut self, read: impl FnOnce(&mut P, &P::Model)) {
+        read(&mut self.proposer, &self.model);
+    }
+
+    /// Takes a proposal in the given way, which took some seconds before this call.
+    pub(crate) fn propose_by(&mut self, before: f64, propose: impl FnOnce(&mut P, &mut P::Model, &mut Proposal)) {
+        let begin = Instant::now();
+        propose(&mut self.proposer, &mut self.model, &mut self.proposal);
+        self.is_fresh = true;
+        self.raise_lower_bound();
+        self.seconds += before + begin.elapsed().as_secs_f64();
     }
 
     /// The aggregate subgradient inequality `f(y) >= f(c) - sigma + w'(y - c)`, which holds for any weights on the cuts, at
     /// the worst corner of the box.
     fn raise_lower_bound(&mut self) {
         if let Some((lower, upper)) = &self.minimizer_box {
-            let aggregate = self.proposal.aggregate.as_ref().unwrap_or(&self.proposal.direction);
-            let aggregate = aggregate.numbers(self.trial.len());
-            let reach: f64 = (aggregate.iter().zip(self.cuts.centre()).zip(lower.iter().zip(upper)))
+            let centre = self.model.centre();
+            let aggregate = self.proposal.aggregate().numbers(centre.point.len());
+            let reach: f64 = (aggregate.iter().zip(&centre.point).zip(lower.iter().zip(upper)))
                 .map(|((w, c), (low, high))| if *w > 0.0 { w * (c - low) } else { w * (c - high) })
                 .sum();
-            let bound = self.cuts.centre_value() - self.proposal.sigma - reach;
-            self.lower_bound = self.lower_bound.max(bound);
+            self.lower_bound = self.lower_bound.max(centre.value - self.proposal.sigma - reach);
         }
     }
 
-    /// What the oracle can prove from the combinations of each component's cuts: from the primal solution that they are.
+    /// Lets the oracle prove a bound from the combinations of each component's cuts: from the primal solution that they are.
     pub(crate) fn prove(&mut self, function: &mut Function<'_>) {
-        if !self.cuts.write_aggregates(&mut self.aggregates) {
+        if !self.model.write_aggregates(&mut self.aggregates) {
             return;
         }
         let bound = function.prove(&mut self.aggregates);
@@ -173,115 +174,98 @@ impl<P: Proposer> BundleMethod<P> {
         ETA_STAR * self.proposal.norm_squared + self.proposal.sigma
     }
 
-    /// `centre - eta w`, in bounds.
-    fn write_trial(&mut self, function: &Function<'_>) {
-        self.trial.copy_from_slice(self.cuts.centre());
-        let direction = self.proposal.direction.numbers(self.trial.len());
-        add_scaled(&mut self.trial, -self.proposal.eta, direction);
-        function.project(&mut self.trial);
-    }
-}
-
-impl<P: Proposer> BundleMethod<P> {
-    /// Everything of a step that comes after the proposal.
-    pub(crate) fn follow(&mut self, function: &mut Function<'_>) -> Result<Progress, EvaluationError> {
-        let centre_value = self.cuts.centre_value();
-        let promised = self.proposal.decrease();
+    /// The stop test `eta* |w|^2 + sigma <= eps max(1, |f|)`. It is an estimate: where a proof can be had, it is asked for.
+    fn is_optimal(&mut self, function: &mut Function<'_>) -> bool {
         let allowed = self.tolerance * function.magnitude(self.best);
-        if promised <= NEAR * allowed && self.best - self.lower_bound > allowed {
+        if self.proposal.decrease() <= NEAR * allowed && self.best - self.lower_bound > allowed {
             self.prove(function);
         }
-        // The stop test eta* |w|^2 + sigma <= eps max(1, |f|) is an estimate: where a proof can be had, it is asked for.
-        let is_optimal = self.best - self.lower_bound <= allowed || (!self.is_provable && self.estimate() <= allowed);
-        if is_optimal {
-            return Ok(Progress::Optimal);
-        }
-        self.write_trial(function);
-        let is_at_centre = self.trial == self.cuts.centre();
-        if (is_at_centre && self.cuts.is_exact()) || self.repeats > MOST_REPEATS {
-            return Ok(Progress::Stalled);
-        }
-        let seen = self.cuts.evaluate(function, &self.trial, &self.proposal)?;
-        self.is_fresh = false;
-        let value = seen.value;
-        self.best = self.best.min(value);
-        let is_serious = value <= centre_value - SERIOUS_SHARE * promised;
-        let share = if is_at_centre {
-            // The value of the centre was an upper bound, and is no longer.
-            1.0
-        } else {
-            self.proposal.centre_policy.share(is_serious, value - centre_value, promised, seen.reach)
-        };
-        let is_new = self.cuts.take(&self.trial, &seen, share, &self.proposal, self.pruning);
-        let is_repeated = !is_serious && !is_new;
-        self.repeats = if is_repeated { self.repeats + 1 } else { 0 };
-        let Proposal { eta, norm_squared, sigma, .. } = self.proposal;
-        let outcome = Outcome {
-            trial: &self.trial,
-            value,
-            share,
-            is_serious,
-            is_repeated,
-            decrease: centre_value - value,
-            promised,
-            norm_squared,
-            sigma,
-            error: seen.error,
-            slope: seen.slope,
-            reach: seen.reach,
-            slopes: self.cuts.slopes(),
-        };
-        self.proposer.learn(&self.cuts, &outcome);
-        Ok(Progress::Step(StepReport {
-            is_serious: Some(is_serious),
-            model: Some(centre_value - promised),
-            estimate: Some(self.estimate()),
-            norm: Some(norm_squared.sqrt()),
-            eta: Some(eta),
-            cuts: Some(self.cuts.len()),
-        }))
+        self.best - self.lower_bound <= allowed || (!self.is_provable && self.estimate() <= allowed)
+    }
+
+    /// Writes the trial point `centre - eta w`, in bounds; true if it is the centre.
+    fn write_trial(&mut self, function: &Function<'_>) -> bool {
+        let centre = &self.model.centre().point;
+        let trial = &mut self.seen.point;
+        trial.copy_from_slice(centre);
+        add_scaled(trial, -self.proposal.eta, self.proposal.direction.numbers(centre.len()));
+        function.domain().project(trial);
+        trial == centre
     }
 }
 
-impl<P: Proposer> Method for BundleMethod<P> {
+impl<P: Proposer> Minimize for BundleMethod<P> {
+    /// Algorithm 1 of the paper with an exact master, Algorithm 2 with a network. `A1:5` is line 5 of Algorithm 1.
     fn step(&mut self, function: &mut Function<'_>) -> Result<Progress, EvaluationError> {
-        self.propose();
-        self.follow(function)
+        // Propose weights theta on the cuts, a direction w = sum_i theta_i g_i, a step length eta: equations (3) and (4),
+        // A1:5, A2:6-9.
+        if !self.is_fresh {
+            self.propose_by(0.0, P::propose);
+        }
+        if self.is_optimal(function) {
+            return Ok(Progress::Optimal);
+        }
+        // Evaluate at the trial point centre - eta w: A1:6-7, A2:10-11.
+        let is_at_centre = self.write_trial(function);
+        if (is_at_centre && self.model.centre().is_exact) || self.repeats > MOST_REPEATS {
+            return Ok(Progress::Stalled);
+        }
+        function.visit(&mut self.seen, self.detail)?;
+        self.is_fresh = false;
+        self.best = self.best.min(self.seen.value);
+        // Judge: a serious or a null step, A1:9; the share of the way that the centre moves, A2:13. An evaluation at the
+        // centre itself makes its value exact.
+        let (proposal, seen, centre_value) = (&self.proposal, &self.seen, self.model.centre().value);
+        let sight = self.model.look(seen, proposal);
+        let is_serious = seen.value <= centre_value - SERIOUS_SHARE * proposal.decrease();
+        let rise = seen.value - centre_value;
+        let soft_share = proposal.centre_policy.share(is_serious, rise, proposal.decrease(), sight.reach);
+        let share = if is_at_centre { 1.0 } else { soft_share };
+        // Update bundle, centre and linearisation errors, A1:8, 10, 14, A2:12-14; then the step length, A1:10, 12.
+        let is_new = self.model.update(seen, sight, share, proposal, self.pruning);
+        let is_repeated = !is_serious && !is_new;
+        self.repeats = if is_repeated { self.repeats + 1 } else { 0 };
+        self.proposer.learn(&self.model, &Step { proposal, seen, sight, centre_value, share, is_serious, is_repeated });
+        Ok(Progress::Step(StepReport {
+            is_serious: Some(is_serious),
+            model: Some(centre_value - proposal.decrease()),
+            estimate: Some(self.estimate()),
+            norm: Some(proposal.norm_squared.sqrt()),
+            eta: Some(proposal.eta),
+            cuts: Some(self.model.len()),
+        }))
     }
 
-    fn trial(&self) -> &[f64] {
-        &self.trial
+    fn seen(&self) -> Option<&Evaluation> {
+        Some(&self.seen)
     }
 
-    fn master_seconds(&self) -> f64 {
-        if P::IS_NETWORK { 0.0 } else { self.proposal_seconds }
+    fn seconds(&self) -> Seconds {
+        self.proposer.book(self.seconds)
     }
 
-    fn network_seconds(&self) -> f64 {
-        if P::IS_NETWORK { self.proposal_seconds } else { 0.0 }
-    }
-
-    fn harvest(&self, _function: &Function<'_>, since: u64, harvest: &mut Harvest) {
-        self.cuts.harvest(since, harvest);
+    fn save(&self, since: u64) -> Option<Saved> {
+        let mut saved = self.model.save(since);
         let eta = self.proposer.next_eta().unwrap_or(self.proposal.eta);
-        harvest.step_length = (eta > 0.0).then(|| match self.cuts.metric_unit() {
+        saved.step_length = (eta > 0.0).then(|| match self.model.metric_unit() {
             Some(unit) => StepLength::Metric(eta * unit),
             None => StepLength::Plain(eta),
         });
+        Some(saved)
     }
 
-    fn bound(&mut self, best: f64, function: &mut Function<'_>) -> Option<Bound> {
+    fn gap(&mut self, best: f64, function: &mut Function<'_>) -> Option<Gap> {
         if !self.is_fresh {
-            self.propose();
+            self.propose_by(0.0, P::propose);
         }
         if best - self.lower_bound > self.tolerance * function.magnitude(best) {
             self.prove(function);
         }
         let proved = self.lower_bound.is_finite().then_some(best - self.lower_bound);
-        Some(Bound { estimate: self.estimate(), proved })
+        Some(Gap { estimate: self.estimate(), proved })
     }
 
     fn primal(&self) -> Option<Primal> {
-        self.cuts.primal(&self.proposal)
+        self.model.primal(&self.proposal)
     }
 }

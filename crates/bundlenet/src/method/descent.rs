@@ -1,38 +1,37 @@
 //! Subgradient descent: a step along the subgradient, halved when more than two steps brought no new best.
 
-use super::{Method, Progress, Start, StepReport};
-use crate::error::EvaluationError;
-use crate::function::Function;
+use super::{Minimize, Progress, StepReport};
+use crate::oracle::{Detail, Evaluation, EvaluationError, Function};
 
 /// Steps without a new best after which the length is halved.
 const PATIENCE: usize = 2;
 
 pub(crate) struct Descent {
-    point: Vec<f64>,
-    subgradient: Vec<f64>,
+    seen: Evaluation,
     best: f64,
     length: f64,
     without_best: usize,
 }
 
 impl Descent {
-    pub(crate) fn new(start: Start<'_>, length: f64) -> Self {
-        let (point, subgradient) = (start.point.to_vec(), start.subgradient.to_vec());
-        Self { point, subgradient, best: start.value, length, without_best: 0 }
+    pub(crate) fn new(start: Evaluation, length: f64) -> Self {
+        Self { best: start.value, seen: start, length, without_best: 0 }
     }
 }
 
-impl Method for Descent {
+impl Minimize for Descent {
     fn step(&mut self, function: &mut Function<'_>) -> Result<Progress, EvaluationError> {
-        if self.subgradient.iter().all(|&entry| entry == 0.0) {
+        let Evaluation { point, subgradient, .. } = &mut self.seen;
+        let subgradient = subgradient.numbers(point.len());
+        if subgradient.iter().all(|&entry| entry == 0.0) {
             return Ok(Progress::Optimal);
         }
         let eta = self.length;
-        self.point.iter_mut().zip(&self.subgradient).for_each(|(x, g)| *x -= eta * g);
-        function.project(&mut self.point);
-        let value = function.evaluate(&self.point, &mut self.subgradient)?;
-        if value < self.best {
-            self.best = value;
+        point.iter_mut().zip(subgradient).for_each(|(x, g)| *x -= eta * g);
+        function.domain().project(point);
+        function.visit(&mut self.seen, Detail::Whole)?;
+        if self.seen.value < self.best {
+            self.best = self.seen.value;
             self.without_best = 0;
         } else {
             self.without_best += 1;
@@ -44,7 +43,7 @@ impl Method for Descent {
         Ok(Progress::Step(StepReport { eta: Some(eta), ..StepReport::default() }))
     }
 
-    fn trial(&self) -> &[f64] {
-        &self.point
+    fn seen(&self) -> Option<&Evaluation> {
+        Some(&self.seen)
     }
 }

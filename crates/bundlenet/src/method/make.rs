@@ -2,87 +2,113 @@
 
 use std::sync::Arc;
 
-use super::{Adam, BundleMethod, Descent, Granular, Hybrid, Method, Start};
-use crate::bundle::{Bundle, ComponentBundle, Cuts, Pruning, Repeats};
-use crate::function::{Evaluation, Function};
-use crate::learn::{Network, NetworkProposer, Real};
-use crate::master::{ComponentProposer, FIRST_CUTS, Proximity, QuadraticProposer, Strategy};
-use crate::primal::Primal;
-use crate::settings::{Granularity, MethodName, ProximitySettings, PruningSettings, ValidSettings};
-use crate::vectors::Padded;
+use super::adam::Adam;
+use super::auto::Auto;
+use super::descent::Descent;
+use super::phase::CONSTANTS;
+use super::settings::{AutoSettings, BundleSettings, Cuts, Method};
+use super::{BundleMethod, Inherited, Minimize};
+use crate::master::{ComponentProposer, Proximity, QuadraticProposer, Strategy};
+use crate::model::{Bundle, ComponentBundle, Model, Pruning, Weighing};
+use crate::network::{Eyes, Network, NetworkProposer, Real, Tracker};
+use crate::oracle::{Evaluation, Function};
 
-pub(crate) fn make_method(function: &mut Function<'_>, start: Start<'_>, settings: &ValidSettings) -> Box<dyn Method> {
-    let eta0 = settings.proximity.eta0;
-    match settings.method {
-        MethodName::Descent => Box::new(Descent::new(start, eta0.unwrap_or(10.0))),
-        MethodName::Adam => Box::new(Adam::new(start, eta0.unwrap_or(1.0))),
-        MethodName::Bundle => bundle_method(function, start, settings),
-        MethodName::Auto | MethodName::Hybrid => hybrid_method(function, start, settings),
-        MethodName::Network => {
+/// Whether a method will ask for the function by component, where it is a sum.
+pub(crate) fn wants_components(method: &Method) -> bool {
+    match method {
+        Method::Auto(_) => true,
+        Method::Bundle(settings) => settings.cuts == Cuts::Component,
+        Method::Hybrid(_) | Method::Network(_) | Method::Descent(_) | Method::Adam(_) => false,
+    }
+}
+
+/// The method of a run that begins at `start`, with what an earlier run has left.
+pub(crate) fn make_method(
+    method: &Method,
+    tolerance: f64,
+    function: &Function<'_>,
+    start: Evaluation,
+    inherited: Option<Inherited>,
+) -> Box<dyn Minimize> {
+    let maker = Maker { function, start, inherited, tolerance };
+    match method {
+        Method::Descent(settings) => Box::new(Descent::new(maker.start, settings.eta0)),
+        Method::Adam(settings) => Box::new(Adam::new(maker.start, settings.eta0)),
+        Method::Bundle(settings) if maker.has_components() => Box::new(maker.components(settings)),
+        Method::Bundle(settings) => Box::new(maker.aggregated(settings)),
+        Method::Auto(settings) => maker.auto(settings),
+        Method::Hybrid(settings) => maker.auto(&settings.as_auto()),
+        Method::Network(settings) => {
             let network = Arc::clone(settings.model().network());
-            Box::new(network_method(network, function, start, settings.pruning.max_cuts, settings.tolerances.gap))
+            Box::new(network_method(network, function, &maker.start, settings.max_cuts, tolerance))
         }
     }
 }
 
-fn hybrid_method(function: &mut Function<'_>, start: Start<'_>, settings: &ValidSettings) -> Box<dyn Method> {
-    let most_steps = Hybrid::most_steps(start);
-    if most_steps == 0 {
-        return bundle_method(function, start, settings);
-    }
-    let (cap, tolerance) = (settings.pruning.max_cuts, settings.tolerances.gap);
-    let network = network_method(Arc::clone(settings.model().network()), function, start, cap, tolerance)
-        .with_proposer(|proposer| proposer.calibrated(start));
-    if let Some(minorants) = start.minorants {
-        let Start { point, value, .. } = start;
-        let (minorants, solutions) = (minorants.clone(), function.solutions().cloned());
-        function.remember(Evaluation { number: 1, point: point.to_vec(), value, minorants, solutions });
-    }
-    let (aggregated, components) = prunings(&settings.pruning);
-    Box::new(Hybrid::new(network, most_steps, aggregated, components))
+/// A method in the making.
+struct Maker<'a, 'b> {
+    function: &'a Function<'b>,
+    start: Evaluation,
+    inherited: Option<Inherited>,
+    tolerance: f64,
 }
 
-/// How cuts of the whole function and of components are forgotten.
-fn prunings(settings: &PruningSettings) -> (Pruning, Pruning) {
-    let &PruningSettings { lifetime, max_cuts, max_component_cuts, max_bytes } = settings;
-    let aggregated = Pruning { lifetime, cap: max_cuts, bytes: max_bytes };
-    (aggregated, Pruning { cap: max_component_cuts, ..aggregated })
-}
+impl Maker<'_, '_> {
+    fn has_components(&self) -> bool {
+        !self.start.minorants.is_empty()
+    }
 
-fn bundle_method(function: &Function<'_>, start: Start<'_>, settings: &ValidSettings) -> Box<dyn Method> {
-    let ProximitySettings { strategy, eta0, serious_steps, null_steps } = settings.proximity;
-    let dim = start.point.len();
-    let tolerance = settings.tolerances.gap;
-    let (aggregated, components) = prunings(&settings.pruning);
-    let inherited = start.inherited;
-    let Some(minorants) = start.minorants else {
-        let eta0 = eta0.or_else(|| inherited?.eta(None));
-        let proximity = match (strategy, eta0) {
-            (Strategy::Auto, None) => Proximity::automatic(start.point, start.value),
-            (_, eta0) => Proximity::new(strategy, eta0.unwrap_or(100.0)),
+    fn auto(self, settings: &AutoSettings) -> Box<dyn Minimize> {
+        // Networks are trained from 0. A better point, or cuts, say more than they know.
+        let is_warm = self.inherited.is_some() || self.start.point.iter().any(|&entry| entry != 0.0);
+        let prunings = settings.pruning.of_both();
+        let exact = BundleSettings { pruning: settings.pruning.clone(), ..BundleSettings::default() };
+        if is_warm || CONSTANTS.network_steps(self.function.dim()) == 0 {
+            if self.has_components() {
+                return Box::new(Auto::with_components(self.components(&exact), prunings));
+            }
+            return Box::new(self.aggregated(&exact));
+        }
+        let network = Arc::clone(settings.model().network());
+        let cap = settings.pruning.max_cuts;
+        let network = network_method(network, self.function, &self.start, cap, self.tolerance);
+        let network = network.with_proposer(|proposer| proposer.calibrated(&self.start));
+        let uses_components = self.has_components();
+        Box::new(Auto::with_network(network, self.start, uses_components, prunings))
+    }
+
+    fn aggregated(self, settings: &BundleSettings) -> BundleMethod<QuadraticProposer> {
+        let Self { function, start, inherited, tolerance } = self;
+        let pruning = settings.pruning.of_both().aggregated;
+        let inherited_eta = inherited.as_ref().and_then(|inherited| inherited.step_length?.eta(None));
+        let proximity = match (settings.strategy, settings.eta0.or(inherited_eta)) {
+            (Strategy::Adaptive, None) => Proximity::adaptive(&start.point, start.value),
+            (strategy, eta0) => Proximity::new(strategy, eta0.unwrap_or(BundleSettings::ETA)),
         };
-        let proposer =
-            QuadraticProposer::new(proximity.with_patience(serious_steps, null_steps), function.domain(), dim);
-        let bundle = aggregated_bundle(function, start, aggregated.cap);
-        let bundle = inherited.iter().fold(bundle, |bundle, inherited| bundle.with_cuts(inherited.cuts));
-        return Box::new(BundleMethod::new(function, bundle, proposer, aggregated, tolerance));
-    };
-    let bundle = ComponentBundle::new(start.point, start.value, function.linear(), minorants, function.solutions());
-    let bundle = inherited.iter().fold(bundle, |bundle, inherited| bundle.with_cuts(inherited.cuts));
-    let bundle = if strategy == Strategy::Auto { bundle.with_metric() } else { bundle };
-    // The steps of a run that has nearly converged say little of how long the first one of the next should be: `auto` finds out.
-    let eta0 = eta0.or_else(|| inherited?.eta(bundle.metric_unit()));
-    let proximity = match (strategy, eta0) {
-        (Strategy::Auto, eta0) => Proximity::for_components(start.point, start.value, eta0),
-        (_, eta0) => Proximity::new(strategy, eta0.unwrap_or(100.0)),
-    };
-    let proposer = ComponentProposer::new(proximity.with_patience(serious_steps, null_steps), function.domain(), dim);
-    let method = BundleMethod::new(function, bundle, proposer, components, tolerance);
-    // Only where nothing says how the step length is to be chosen, and nothing what cuts are of, is there a choice.
-    if settings.cuts == Granularity::Auto && strategy == Strategy::Auto {
-        Box::new(Granular::new(method, aggregated))
-    } else {
-        Box::new(method)
+        let proximity = proximity.with_patience(settings.serious_steps, settings.null_steps);
+        let proposer = QuadraticProposer::new(proximity, function.domain(), function.dim());
+        let bundle = Bundle::around(&start, function.domain(), pruning.cap);
+        let bundle = inherited.iter().fold(bundle, |bundle, inherited| bundle.with_cuts(&inherited.cuts));
+        BundleMethod::new(function, bundle, proposer, pruning, tolerance)
+    }
+
+    fn components(self, settings: &BundleSettings) -> BundleMethod<ComponentProposer> {
+        let Self { function, start, inherited, tolerance } = self;
+        let pruning = settings.pruning.of_both().components;
+        let bundle = ComponentBundle::around(&start, function.linear());
+        let bundle = inherited.iter().fold(bundle, |bundle, inherited| bundle.with_cuts(&inherited.cuts));
+        let bundle = if settings.strategy == Strategy::Adaptive { bundle.with_metric() } else { bundle };
+        // The last steps of a run that has nearly converged say little of how long the first one of the next should be:
+        // the strategy corrects the saved length after its first step.
+        let unit = bundle.metric_unit();
+        let inherited_eta = inherited.as_ref().and_then(|inherited| inherited.step_length?.eta(unit));
+        let proximity = match (settings.strategy, settings.eta0.or(inherited_eta)) {
+            (Strategy::Adaptive, eta0) => Proximity::for_components(&start.point, start.value, eta0),
+            (strategy, eta0) => Proximity::new(strategy, eta0.unwrap_or(BundleSettings::ETA)),
+        };
+        let proximity = proximity.with_patience(settings.serious_steps, settings.null_steps);
+        let proposer = ComponentProposer::new(proximity, function.domain(), function.dim());
+        BundleMethod::new(function, bundle, proposer, pruning, tolerance)
     }
 }
 
@@ -90,22 +116,25 @@ fn bundle_method(function: &Function<'_>, start: Start<'_>, settings: &ValidSett
 pub(crate) fn network_method<S: Real>(
     network: Arc<Network<S>>,
     function: &Function<'_>,
-    start: Start<'_>,
+    start: &Evaluation,
     cap: usize,
     tolerance: f64,
 ) -> BundleMethod<NetworkProposer<S>> {
-    let proposer = NetworkProposer::new(network, function.domain(), start);
-    // A network was trained with all cuts: they go only when there is no room for them.
-    let pruning = Pruning { lifetime: usize::MAX, cap, bytes: usize::MAX };
-    let bundle = aggregated_bundle(function, start, cap).with_repeats(Repeats::Keep);
-    BundleMethod::new(function, bundle, proposer, pruning, tolerance)
+    let tracker = Tracker::new(&network.architecture, start);
+    seeing_method(network, tracker, function, start, (cap, tolerance))
 }
 
-/// Cuts of the whole function around the start.
-fn aggregated_bundle(function: &Function<'_>, start: Start<'_>, cap: usize) -> Bundle {
-    Bundle::new(start.point, start.value, function.domain(), cap.min(FIRST_CUTS)).with_cut(
-        &Padded::of(start.subgradient),
-        0.0,
-        function.solutions().map(Primal::of_all),
-    )
+/// The same with eyes of its own.
+pub(crate) fn seeing_method<S: Real, E: Eyes>(
+    network: Arc<Network<S>>,
+    eyes: E,
+    function: &Function<'_>,
+    start: &Evaluation,
+    (cap, tolerance): (usize, f64),
+) -> BundleMethod<NetworkProposer<S, E>> {
+    let proposer = NetworkProposer::new(network, eyes, function.domain(), start);
+    // A network was trained with all cuts: they go only when there is no room for them.
+    let pruning = Pruning { lifetime: usize::MAX, cap, bytes: usize::MAX };
+    let bundle = Bundle::around(start, function.domain(), cap).weighed_by(Weighing::Network);
+    BundleMethod::new(function, bundle, proposer, pruning, tolerance)
 }

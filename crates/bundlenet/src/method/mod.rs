@@ -1,100 +1,85 @@
 //! Methods: each knows how to do one step, and nothing of limits, clocks or logs.
+//!
+//! | file | method |
+//! |---|---|
+//! | `bundle.rs` | the bundle method: the one loop, for exact masters and for networks |
+//! | `auto.rs`, `phase.rs` | the default: phases of bundle methods, and the decision between them |
+//! | `descent.rs`, `adam.rs` | subgradient descent and Adam |
+//! | `settings.rs` | the settings of each method, and the table of all options |
 
 mod adam;
+mod auto;
 mod bundle;
 mod descent;
-mod granular;
-mod hybrid;
 mod make;
+mod phase;
+mod settings;
+mod together;
 
-pub(crate) use adam::Adam;
 pub(crate) use bundle::BundleMethod;
-pub(crate) use descent::Descent;
-pub(crate) use granular::Granular;
-pub(crate) use hybrid::Hybrid;
-pub(crate) use make::{make_method, network_method};
+pub(crate) use make::{make_method, network_method, seeing_method, wants_components};
+pub use settings::{
+    AdamSettings, AutoSettings, BundleSettings, Cuts, DescentSettings, HybridSettings, Method, NetworkSettings,
+    OPTIONS, OptionInfo, Pruning,
+};
+pub(crate) use settings::{listed, positive};
+pub(crate) use together::{propose_together, runs_in_step};
 
-use crate::error::EvaluationError;
-use crate::function::Function;
-use crate::oracle::Minorants;
-use crate::primal::Primal;
-use crate::state::{Harvest, SavedCuts, StepLength};
+use crate::master::Seconds;
+use crate::model::{Saved, SavedCuts, StepLength};
+use crate::network::NetworkProposer;
+use crate::oracle::{Evaluation, EvaluationError, Function, Primal};
+
+/// A bundle method whose proposals come from a network.
+pub(crate) type NetworkMethod = BundleMethod<NetworkProposer<f32>>;
 
 /// One way to minimise.
-pub(crate) trait Method {
+pub(crate) trait Minimize {
     /// Does one step: exactly one evaluation, unless the run is over.
     fn step(&mut self, function: &mut Function<'_>) -> Result<Progress, EvaluationError>;
 
-    /// The point evaluated by the last step.
-    fn trial(&self) -> &[f64];
+    /// The evaluation of the last step.
+    fn seen(&self) -> Option<&Evaluation>;
 
-    /// Seconds spent in the master problem so far.
-    fn master_seconds(&self) -> f64 {
-        0.0
+    /// Wall time spent on proposals so far.
+    fn seconds(&self) -> Seconds {
+        Seconds::default()
     }
 
-    /// Seconds spent in a network in its place so far.
-    fn network_seconds(&self) -> f64 {
-        0.0
-    }
-
-    /// Hands over the cuts that came after the one with the given number, and the step length: what another run can go on with.
-    fn harvest(&self, _function: &Function<'_>, _since: u64, _harvest: &mut Harvest) {}
-
-    /// What the method knows of how far the best value is from the minimum; `None` if it knows nothing.
-    fn bound(&mut self, _best: f64, _function: &mut Function<'_>) -> Option<Bound> {
+    /// The cuts that came after the one with the given number, and the step length; `None` where the method keeps no cuts.
+    fn save(&self, _since: u64) -> Option<Saved> {
         None
     }
 
-    /// The primal solution of the last proposal, where solutions are kept; to be asked for after [`Method::bound`], which sees to
-    /// it that there is one.
+    /// What the method knows of how far the best value is from the minimum; `None` if it knows nothing.
+    fn gap(&mut self, _best: f64, _function: &mut Function<'_>) -> Option<Gap> {
+        None
+    }
+
+    /// The primal solution of the last proposal, where solutions are kept; to be asked for after [`Minimize::gap`], which
+    /// sees to it that there is one.
     fn primal(&self) -> Option<Primal> {
         None
     }
 }
 
-/// What is known of the distance to the minimum, in units of the scaled function.
+/// The distance to the minimum, in units of the scaled function.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Bound {
+pub(crate) struct Gap {
     /// The stop test's estimate.
     pub(crate) estimate: f64,
     /// A proof: the minimum is no further below the best value than this.
     pub(crate) proved: Option<f64>,
 }
 
-/// Where a run begins: the point, and the scaled function there.
-#[derive(Clone, Copy)]
-pub(crate) struct Start<'a> {
-    pub(crate) point: &'a [f64],
-    pub(crate) value: f64,
-    pub(crate) subgradient: &'a [f64],
-    /// By component, where a method asked for them and there are any.
-    pub(crate) minorants: Option<&'a Minorants>,
-    /// What an earlier run has left.
-    pub(crate) inherited: Option<Inherited<'a>>,
-}
-
 /// What an earlier run has left, in units of the scaled function.
-#[derive(Clone, Copy)]
-pub(crate) struct Inherited<'a> {
-    /// Cuts with their linearisation errors at the start.
-    pub(crate) cuts: &'a SavedCuts,
+pub(crate) struct Inherited {
+    pub(crate) cuts: SavedCuts,
     pub(crate) step_length: Option<StepLength>,
 }
 
-impl Inherited<'_> {
-    /// The step length, in a metric of the given unit or none. One that was found in a metric means nothing without.
-    pub(crate) fn eta(&self, metric_unit: Option<f64>) -> Option<f64> {
-        match (self.step_length?, metric_unit) {
-            (StepLength::Plain(eta), _) => Some(eta),
-            (StepLength::Metric(length), Some(unit)) => Some(length / unit),
-            (StepLength::Metric(_), None) => None,
-        }
-    }
-}
-
-/// What a step came to, in units of the scaled function.
-#[derive(Clone, Debug)]
+/// What a step came to.
+#[derive(Clone, Copy, Debug)]
 pub(crate) enum Progress {
     /// An evaluation was made.
     Step(StepReport),
@@ -104,10 +89,10 @@ pub(crate) enum Progress {
     Stalled,
 }
 
-/// What the log shows of a step.
+/// What the log shows of a step, in units of the scaled function.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct StepReport {
-    /// Whether the centre moved, where there is one.
+    /// Whether the step was serious, where there is a centre.
     pub(crate) is_serious: Option<bool>,
     /// Value of the model at the trial point.
     pub(crate) model: Option<f64>,
@@ -117,35 +102,6 @@ pub(crate) struct StepReport {
     pub(crate) norm: Option<f64>,
     /// Step length.
     pub(crate) eta: Option<f64>,
+    /// Number of cuts.
     pub(crate) cuts: Option<usize>,
-}
-
-impl<M: Method + ?Sized> Method for Box<M> {
-    fn step(&mut self, function: &mut Function<'_>) -> Result<Progress, EvaluationError> {
-        (**self).step(function)
-    }
-
-    fn trial(&self) -> &[f64] {
-        (**self).trial()
-    }
-
-    fn master_seconds(&self) -> f64 {
-        (**self).master_seconds()
-    }
-
-    fn network_seconds(&self) -> f64 {
-        (**self).network_seconds()
-    }
-
-    fn harvest(&self, function: &Function<'_>, since: u64, harvest: &mut Harvest) {
-        (**self).harvest(function, since, harvest);
-    }
-
-    fn bound(&mut self, best: f64, function: &mut Function<'_>) -> Option<Bound> {
-        (**self).bound(best, function)
-    }
-
-    fn primal(&self) -> Option<Primal> {
-        (**self).primal()
-    }
 }

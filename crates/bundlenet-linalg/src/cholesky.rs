@@ -1,0 +1,593 @@
+//! Cholesky factorisation of dense symmetric positive definite matrices, for systems solved again and again.
+//!
+//! Panels of [`PANEL`] columns are factored from left to right, each taken from the matrix right of it. A panel is copied
+//! to strips of eight rows, column after column, the form in which eight rows are worked on at once; the same strips
+//! serve as left and as right operand of the products. Every entry is the result of the same operations in the same
+//! order on every instruction set, so the factor is the same to the last bit.
+
+use crate::simd::{Block, LANES, Lanes, blocks_for, flat, flat_mut, multiversion};
+
+/// Columns of a panel, a multiple of [`LANES`]: three strips fit into the nearest cache.
+const PANEL: usize = 128;
+
+/// Strips on the right of the products that stay in the second cache while all strips on the left pass by.
+const STRIPS_KEPT: usize = 48;
+
+/// Takes the place of a diagonal entry of the factor without a positive pivot: what is divided by it vanishes, and its
+/// square is still finite.
+const LEFT_OUT: f64 = 1e64;
+
+/// The lower triangle of a symmetric matrix, after [`Self::factor`] that of its factor.
+///
+/// Rows are padded to whole blocks, and there are rows up to a whole strip.
+#[derive(Clone, Debug, Default)]
+pub struct Cholesky {
+    size: usize,
+    /// Blocks from a row to the next.
+    stride: usize,
+    entries: Vec<Block>,
+    strips: Vec<Block>,
+}
+
+impl Cholesky {
+    /// Makes room for a matrix of this size, all of its entries zero; memory is kept from call to call.
+    pub fn reset(&mut self, size: usize) {
+        let strips = blocks_for(size);
+        self.size = size;
+        // Odd, so that the blocks below each other do not fall into the same set of a cache.
+        self.stride = strips | 1;
+        let needed = strips * LANES * self.stride;
+        if self.entries.len() < needed {
+            self.entries.resize(needed, Block::splat(0.0));
+        }
+        // What lies right of the block on the diagonal never gets into what is left of it.
+        for (row, blocks) in self.entries[..needed].chunks_exact_mut(self.stride.max(1)).enumerate() {
+            blocks[..=row / LANES].fill(Block::splat(0.0));
+        }
+        let needed = strips * (strips * LANES).min(PANEL);
+        if self.strips.len() < needed {
+            self.strips.resize(needed, Block::splat(0.0));
+        }
+    }
+
+    /// A row of the lower triangle, the entry on the diagonal last.
+    pub fn row_mut(&mut self, row: usize) -> &mut [f64] {
+        &mut flat_mut(&mut self.entries[row * self.stride..(row + 1) * self.stride])[..=row]
+    }
+
+    /// The entry on the diagonal of a row.
+    pub fn diagonal(&self, row: usize) -> f64 {
+        flat(&self.entries[row * self.stride..(row + 1) * self.stride])[row]
+    }
+
+    /// Replaces the matrix by its factor. A pivot not above `least` is replaced by a huge number, so that its unknown
+    /// comes out as nearly zero and the others as if its row and column were not there. Returns how many were replaced.
+    pub fn factor(&mut self, least: f64) -> usize {
+        factor(&mut self.entries, self.stride, self.size, &mut self.strips, least.max(f64::MIN_POSITIVE))
+    }
+
+    /// Solves for one right-hand side, in place.
+    pub fn solve(&self, right: &mut [f64]) {
+        solve_lower(&self.entries, self.stride, &mut right[..self.size]);
+        solve_upper(&self.entries, self.stride, &mut right[..self.size]);
+    }
+}
+
+multiversion! {
+    fn factor(entries: &mut [Block], stride: usize, size: usize, strips: &mut [Block], least: f64) -> usize = factor_kernel;
+}
+
+multiversion! {
+    fn solve_lower(entries: &[Block], stride: usize, vector: &mut [f64]) = solve_lower_kernel;
+}
+
+multiversion! {
+    fn solve_upper(entries: &[Block], stride: usize, vector: &mut [f64]) = solve_upper_kernel;
+}
+
+#[inline(always)]
+fn factor_kernel<L: Lanes>(
+    entries: &mut [Block],
+    stride: usize,
+    size: usize,
+    strips: &mut [Block],
+    least: f64,
+) -> usize {
+    let mut left_out = 0;
+    for from in (0..size).step_by(PANEL) {
+        let width = (size - from).next_multiple_of(LANES).min(PANEL);
+        // Rows above the panel are done.
+        let entries = &mut entries[from * stride..];
+        let strips = &mut strips[..blocks_for(size - from) * width];
+        let first = from / LANES;
+        for (strip, rows) in strips.chunks_exact_mut(width).zip(entries.chunks_exact(LANES * stride)) {
+            transpose_in::<L>(strip, rows, stride, first);
+        }
+        left_out += factor_panel::<L>(strips, width, size - from, least);
+        for (strip, rows) in strips.chunks_exact(width).zip(entries.chunks_exact_mut(LANES * stride)) {
+            transpose_out::<L>(strip, rows, stride, first);
+        }
+        if size > from + width {
+            let below = width / LANES;
+            update::<L>(&mut entries[width * stride..], stride, first + below, &strips[below * width..], width);
+        }
+    }
+    left_out
+}
+
+/// Copies the rows of a strip to columns.
+#[inline(always)]
+fn transpose_in<L: Lanes>(strip: &mut [Block], rows: &[Block], stride: usize, first: usize) {
+    for (at, columns) in strip.as_chunks_mut::<LANES>().0.iter_mut().enumerate() {
+        let row = |row: usize| L::load(&rows[row * stride + first + at]);
+        let transposed = L::transpose([row(0), row(1), row(2), row(3), row(4), row(5), row(6), row(7)]);
+        for (column, numbers) in columns.iter_mut().zip(transposed) {
+            numbers.store(column);
+        }
+    }
+}
+
+/// Copies the columns of a strip back to rows.
+#[inline(always)]
+fn transpose_out<L: Lanes>(strip: &[Block], rows: &mut [Block], stride: usize, first: usize) {
+    for (at, columns) in strip.as_chunks::<LANES>().0.iter().enumerate() {
+        let column = |column: usize| L::load(&columns[column]);
+        let columns = [column(0), column(1), column(2), column(3), column(4), column(5), column(6), column(7)];
+        for (row, numbers) in L::transpose(columns).into_iter().enumerate() {
+            numbers.store(&mut rows[row * stride + first + at]);
+        }
+    }
+}
+
+/// Factors the strips of a panel that begins on the diagonal, `rows` rows of which are real.
+#[inline(always)]
+fn factor_panel<L: Lanes>(strips: &mut [Block], width: usize, rows: usize, least: f64) -> usize {
+    let mut left_out = 0;
+    // Of the diagonal.
+    let mut inverses = [[0.0; LANES]; PANEL / LANES];
+    for index in 0..strips.len() / width {
+        let (above, rest) = strips.split_at_mut(index * width);
+        let strip = &mut rest[..width];
+        let corners = above.chunks_exact(width).take(width / LANES);
+        for (step, (corner, inverses)) in corners.zip(&inverses).enumerate() {
+            let (done, block) = split(strip, step);
+            let (left, corner) = corner.split_at(step * LANES);
+            subtract_one::<L>(left, done, block, 1);
+            divide::<L>(block, corner, inverses);
+        }
+        if let Some(inverses) = inverses[..width / LANES].get_mut(index) {
+            let (done, block) = split(strip, index);
+            subtract_one::<L>(done, done, block, 1);
+            left_out += factor_block::<L>(block, inverses, least, rows - index * LANES);
+        }
+    }
+    left_out
+}
+
+/// The columns of a strip before a step, and the eight of the step.
+#[inline(always)]
+fn split(strip: &mut [Block], step: usize) -> (&[Block], &mut [Block]) {
+    let (done, rest) = strip.split_at_mut(step * LANES);
+    (done, &mut rest[..LANES])
+}
+
+/// Factors a block on the diagonal, of which at most `count` columns are real.
+#[inline(always)]
+fn factor_block<L: Lanes>(block: &mut [Block], inverses: &mut [f64; LANES], least: f64, count: usize) -> usize {
+    let block = &mut block[..LANES];
+    let mut columns = [L::splat(0.0); LANES];
+    for column in 0..LANES {
+        columns[column] = L::load(&block[column]);
+    }
+    // Written out, for the compiler keeps a loop, and with it the columns in memory.
+    let pivots = [
+        eliminate::<L, 0>(&mut columns, least),
+        eliminate::<L, 1>(&mut columns, least),
+        eliminate::<L, 2>(&mut columns, least),
+        eliminate::<L, 3>(&mut columns, least),
+        eliminate::<L, 4>(&mut columns, least),
+        eliminate::<L, 5>(&mut columns, least),
+        eliminate::<L, 6>(&mut columns, least),
+        eliminate::<L, 7>(&mut columns, least),
+    ];
+    for column in 0..LANES {
+        let root = pivots[column].sqrt();
+        inverses[column] = 1.0 / root;
+        columns[column].mul(L::splat(inverses[column])).store(&mut block[column]);
+        block[column].0[column] = root;
+    }
+    pivots.iter().take(count).filter(|pivot| **pivot == LEFT_OUT * LEFT_OUT).count()
+}
+
+/// Takes a column of a block on the diagonal from those right of it. Returns its pivot; the root is left for later, as
+/// the next pivot need not wait for it.
+#[inline(always)]
+fn eliminate<L: Lanes, const COLUMN: usize>(columns: &mut [L; LANES], least: f64) -> f64 {
+    let numbers = columns[COLUMN].block().0;
+    // Not a number is left out as well.
+    let pivot = if numbers[COLUMN] > least { numbers[COLUMN] } else { LEFT_OUT * LEFT_OUT };
+    let inverse = L::splat(1.0 / pivot);
+    for later in COLUMN + 1..LANES {
+        let factor = L::splat(numbers[later]).mul(inverse);
+        columns[later] = columns[later].sub(columns[COLUMN].mul(factor));
+    }
+    pivot
+}
+
+/// Solves a block below one on the diagonal, `corner`.
+#[inline(always)]
+#[expect(clippy::needless_range_loop, reason = "through an iterator the columns would not stay in registers")]
+fn divide<L: Lanes>(block: &mut [Block], corner: &[Block], inverses: &[f64; LANES]) {
+    let (block, corner) = (&mut block[..LANES], &corner[..LANES]);
+    let mut columns = [L::splat(0.0); LANES];
+    for column in 0..LANES {
+        columns[column] = L::load(&block[column]);
+    }
+    for column in 0..LANES {
+        let solved = columns[column].mul(L::splat(inverses[column]));
+        solved.store(&mut block[column]);
+        for later in column + 1..LANES {
+            columns[later] = columns[later].sub(solved.mul(L::splat(corner[column].0[later])));
+        }
+    }
+}
+
+/// Takes the products of a strip on the left with one on the right from the blocks that begin the rows.
+#[inline(always)]
+fn subtract_one<L: Lanes>(left: &[Block], right: &[Block], rows: &mut [Block], stride: usize) {
+    if L::REGISTERS >= 32 {
+        subtract_rows::<L, 0, 8>(left, right, rows, stride);
+    } else if L::REGISTERS >= 8 {
+        subtract_rows::<L, 0, 4>(left, right, rows, stride);
+        subtract_rows::<L, 4, 4>(left, right, rows, stride);
+    } else {
+        subtract_rows::<L, 0, 2>(left, right, rows, stride);
+        subtract_rows::<L, 2, 2>(left, right, rows, stride);
+        subtract_rows::<L, 4, 2>(left, right, rows, stride);
+        subtract_rows::<L, 6, 2>(left, right, rows, stride);
+    }
+}
+
+/// [`subtract_one`] for some rows of the left strip.
+#[inline(always)]
+fn subtract_rows<L: Lanes, const FIRST: usize, const COUNT: usize>(
+    left: &[Block],
+    right: &[Block],
+    rows: &mut [Block],
+    stride: usize,
+) {
+    let rows = &mut rows[FIRST * stride..];
+    let mut tile = [L::splat(0.0); COUNT];
+    for row in 0..COUNT {
+        tile[row] = L::load(&rows[row * stride]);
+    }
+    for (left, right) in left.iter().zip(right) {
+        let right = L::load(right);
+        for (sum, factor) in tile.iter_mut().zip(&left.0[FIRST..]) {
+            *sum = sum.sub(right.mul(L::splat(*factor)));
+        }
+    }
+    for row in 0..COUNT {
+        tile[row].store(&mut rows[row * stride]);
+    }
+}
+
+/// [`subtract_one`] for two strips on the left at once.
+#[inline(always)]
+fn subtract_tall<L: Lanes>(one: &[Block], two: &[Block], right: &[Block], rows: &mut [Block], stride: usize) {
+    let (one_rows, two_rows) = rows.split_at_mut(LANES * stride);
+    let mut tiles = [[L::splat(0.0); LANES]; 2];
+    for row in 0..LANES {
+        tiles[0][row] = L::load(&one_rows[row * stride]);
+        tiles[1][row] = L::load(&two_rows[row * stride]);
+    }
+    for ((one, two), right) in one.iter().zip(two).zip(right) {
+        let right = L::load(right);
+        // Each number on the left is used once, so that it is spread as it is loaded, for nothing.
+        for (sum, factor) in tiles[0].iter_mut().zip(&one.0) {
+            *sum = sum.sub(right.mul(L::splat(*factor)));
+        }
+        for (sum, factor) in tiles[1].iter_mut().zip(&two.0) {
+            *sum = sum.sub(right.mul(L::splat(*factor)));
+        }
+    }
+    for row in 0..LANES {
+        tiles[0][row].store(&mut one_rows[row * stride]);
+        tiles[1][row].store(&mut two_rows[row * stride]);
+    }
+}
+
+/// [`subtract_one`] for two strips on the right at once.
+#[inline(always)]
+fn subtract_broad<L: Lanes>(left: &[Block], right: [&[Block]; 2], rows: &mut [Block], stride: usize) {
+    subtract_broad_rows::<L, 0>(left, right, rows, stride);
+    subtract_broad_rows::<L, 2>(left, right, rows, stride);
+    subtract_broad_rows::<L, 4>(left, right, rows, stride);
+    subtract_broad_rows::<L, 6>(left, right, rows, stride);
+}
+
+/// [`subtract_broad`] for two rows of the left strip.
+#[inline(always)]
+fn subtract_broad_rows<L: Lanes, const FIRST: usize>(
+    left: &[Block],
+    right: [&[Block]; 2],
+    rows: &mut [Block],
+    stride: usize,
+) {
+    let (upper, lower) = rows[FIRST * stride..].split_at_mut(stride);
+    let mut tile = [L::load(&upper[0]), L::load(&upper[1]), L::load(&lower[0]), L::load(&lower[1])];
+    for ((left, one), two) in left.iter().zip(right[0]).zip(right[1]) {
+        let (one, two) = (L::load(one), L::load(two));
+        let (a, b) = (L::splat(left.0[FIRST]), L::splat(left.0[FIRST + 1]));
+        tile = [tile[0].sub(one.mul(a)), tile[1].sub(two.mul(a)), tile[2].sub(one.mul(b)), tile[3].sub(two.mul(b))];
+    }
+    tile[0].store(&mut upper[0]);
+    tile[1].store(&mut upper[1]);
+    tile[2].store(&mut lower[0]);
+    tile[3].store(&mut lower[1]);
+}
+
+/// Takes the products of the strips below a panel from the lower triangle right of it, which begins with block `first` of
+/// the rows.
+#[inline(always)]
+fn update<L: Lanes>(entries: &mut [Block], stride: usize, first: usize, strips: &[Block], width: usize) {
+    let count = strips.len() / width;
+    let strip = |index: usize| &strips[index * width..(index + 1) * width];
+    for from in (0..count).step_by(STRIPS_KEPT) {
+        for below in (from..count).step_by(2) {
+            let rows = &mut entries[below * LANES * stride..];
+            // Where both of these strips, and where the second alone, have entries in these columns.
+            let both = if below + 1 < count { (below + 1).min(from + STRIPS_KEPT) } else { from };
+            if L::REGISTERS >= 32 {
+                for at in from..both {
+                    subtract_tall::<L>(strip(below), strip(below + 1), strip(at), &mut rows[first + at..], stride);
+                }
+            }
+            for half in 0..(count - below).min(2) {
+                let rows = &mut rows[half * LANES * stride..];
+                let to = (below + half + 1).min(from + STRIPS_KEPT);
+                let mut at = if L::REGISTERS >= 32 { both } else { from };
+                while L::REGISTERS == 8 && at + 2 <= to {
+                    subtract_broad::<L>(
+                        strip(below + half),
+                        [strip(at), strip(at + 1)],
+                        &mut rows[first + at..],
+                        stride,
+                    );
+                    at += 2;
+                }
+                for at in at..to {
+                    subtract_one::<L>(strip(below + half), strip(at), &mut rows[first + at..], stride);
+                }
+            }
+        }
+    }
+}
+
+#[inline(always)]
+fn solve_lower_kernel<L: Lanes>(entries: &[Block], stride: usize, vector: &mut [f64]) {
+    for (index, rows) in entries.chunks_exact(LANES * stride.max(1)).enumerate().take(blocks_for(vector.len())) {
+        let (known, rest) = vector.split_at_mut(index * LANES);
+        let known = known.as_chunks::<LANES>().0;
+        let mut products = [0.0; LANES];
+        // Four rows at a time share the loads of the vector.
+        for (rows, products) in rows.chunks_exact(4 * stride).zip(products.as_chunks_mut::<4>().0) {
+            let row = |index: usize| &rows[index * stride..][..known.len()];
+            let [a, b, c, d] = [row(0), row(1), row(2), row(3)];
+            let mut sums = [L::splat(0.0); 4];
+            for (at, numbers) in known.iter().enumerate() {
+                let numbers = L::load_array(numbers);
+                sums[0] = sums[0].add(L::load(&a[at]).mul(numbers));
+                sums[1] = sums[1].add(L::load(&b[at]).mul(numbers));
+                sums[2] = sums[2].add(L::load(&c[at]).mul(numbers));
+                sums[3] = sums[3].add(L::load(&d[at]).mul(numbers));
+            }
+            *products = [sums[0].sum(), sums[1].sum(), sums[2].sum(), sums[3].sum()];
+        }
+        let count = rest.len().min(LANES);
+        for row in 0..count {
+            let factor = &rows[row * stride + index].0;
+            let mut number = rest[row] - products[row];
+            for column in 0..row {
+                number -= factor[column] * rest[column];
+            }
+            rest[row] = number / factor[row];
+        }
+    }
+}
+
+#[inline(always)]
+fn solve_upper_kernel<L: Lanes>(entries: &[Block], stride: usize, vector: &mut [f64]) {
+    for index in (0..blocks_for(vector.len())).rev() {
+        let rows = &entries[index * LANES * stride..(index + 1) * LANES * stride];
+        let (open, rest) = vector.split_at_mut(index * LANES);
+        let count = rest.len().min(LANES);
+        // Rows beyond the matrix have no weight.
+        let mut solved = [0.0; LANES];
+        for row in (0..count).rev() {
+            let factor = &rows[row * stride + index].0;
+            solved[row] = rest[row] / factor[row];
+            rest[row] = solved[row];
+            for column in 0..row {
+                rest[column] -= factor[column] * solved[row];
+            }
+        }
+        let row = |row: usize| &rows[row * stride..][..index];
+        let [a, b, c, d, e, f, g, h] = [row(0), row(1), row(2), row(3), row(4), row(5), row(6), row(7)];
+        let [wa, wb, wc, wd] = [solved[0], solved[1], solved[2], solved[3]];
+        let [we, wf, wg, wh] = [solved[4], solved[5], solved[6], solved[7]];
+        for (at, numbers) in open.as_chunks_mut::<LANES>().0.iter_mut().enumerate() {
+            let term = |row: &[Block], weight: f64| L::load(&row[at]).mul(L::splat(weight));
+            let lanes = L::load_array(numbers).sub(term(a, wa)).sub(term(b, wb)).sub(term(c, wc)).sub(term(d, wd));
+            let lanes = lanes.sub(term(e, we)).sub(term(f, wf)).sub(term(g, wg)).sub(term(h, wh));
+            *numbers = lanes.block().0;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use rand_chacha::ChaCha8Rng;
+    use rand_chacha::rand_core::{Rng, SeedableRng};
+
+    use super::*;
+    use crate::simd::Portable;
+
+    #[inline(always)]
+    fn factor_and_solve<L: Lanes>(cholesky: &mut Cholesky, vector: &mut [f64]) {
+        let Cholesky { size, stride, entries, strips } = cholesky;
+        factor_kernel::<L>(entries, *stride, *size, strips, 1e-9);
+        solve_lower_kernel::<L>(entries, *stride, vector);
+        solve_upper_kernel::<L>(entries, *stride, vector);
+    }
+
+    #[cfg(target_arch = "x86_64")]
+    #[target_feature(enable = "avx2")]
+    fn factor_and_solve_avx2(cholesky: &mut Cholesky, vector: &mut [f64]) {
+        factor_and_solve::<crate::simd::Avx2>(cholesky, vector);
+    }
+
+    /// Both sides of the borders of blocks, pairs of strips, panels and strips kept.
+    const SIZES: [usize; 26] =
+        [1, 2, 3, 7, 8, 9, 15, 16, 17, 31, 50, 63, 64, 65, 100, 119, 127, 128, 129, 136, 137, 255, 257, 300, 389, 521];
+
+    fn number(source: &mut ChaCha8Rng) -> f64 {
+        source.next_u32() as f64 / u32::MAX as f64 - 0.5
+    }
+
+    /// A random matrix with eigenvalues from about 0.1 to a few.
+    fn random(size: usize, seed: u64) -> Vec<Vec<f64>> {
+        let mut source = ChaCha8Rng::seed_from_u64(seed);
+        let rows: Vec<Vec<f64>> = (0..size).map(|_| (0..size).map(|_| number(&mut source)).collect()).collect();
+        let scale = 4.0 / size as f64;
+        let entry = |row: usize, column: usize| {
+            let product: f64 = rows[row].iter().zip(&rows[column]).map(|(a, b)| a * b).sum();
+            scale * product + if row == column { 0.1 } else { 0.0 }
+        };
+        (0..size).map(|row| (0..=row).map(|column| entry(row, column)).collect()).collect()
+    }
+
+    fn at(lower: &[Vec<f64>], row: usize, column: usize) -> f64 {
+        lower[row.max(column)][row.min(column)]
+    }
+
+    fn naive(lower: &[Vec<f64>]) -> Vec<Vec<f64>> {
+        let mut factor = lower.to_vec();
+        for row in 0..lower.len() {
+            for column in 0..=row {
+                let product: f64 = (0..column).map(|inner| factor[row][inner] * factor[column][inner]).sum();
+                let rest = lower[row][column] - product;
+                factor[row][column] = if row == column { rest.sqrt() } else { rest / factor[column][column] };
+            }
+        }
+        factor
+    }
+
+    fn fill(cholesky: &mut Cholesky, lower: &[Vec<f64>]) {
+        cholesky.reset(lower.len());
+        for (row, entries) in lower.iter().enumerate() {
+            cholesky.row_mut(row).copy_from_slice(entries);
+        }
+    }
+
+    fn rows(cholesky: &mut Cholesky) -> Vec<Vec<f64>> {
+        (0..cholesky.size).map(|row| cholesky.row_mut(row).to_vec()).collect()
+    }
+
+    /// The greatest difference of the products of the matrix with `solution` to `right`.
+    fn residual(lower: &[Vec<f64>], solution: &[f64], right: &[f64]) -> f64 {
+        let row = |row: usize| solution.iter().enumerate().map(|(column, x)| at(lower, row, column) * x).sum::<f64>();
+        right.iter().enumerate().map(|(index, number)| (row(index) - number).abs()).fold(0.0, f64::max)
+    }
+
+    #[test]
+    fn factors_and_solves() {
+        // One after the other in the same memory, with what the one before left behind.
+        let mut cholesky = Cholesky::default();
+        for (seed, size) in SIZES.into_iter().chain(SIZES.into_iter().rev()).enumerate() {
+            let matrix = random(size, seed as u64);
+            fill(&mut cholesky, &matrix);
+            assert_eq!(cholesky.diagonal(size - 1), matrix[size - 1][size - 1]);
+            assert_eq!(cholesky.factor(1e-9), 0);
+            let factor = rows(&mut cholesky);
+            for (row, (entries, expected)) in factor.iter().zip(naive(&matrix)).enumerate() {
+                for column in 0..=row {
+                    let difference = (entries[column] - expected[column]).abs();
+                    assert!(difference < 1e-12, "{size} {row} {column}: {difference}");
+                    let product: f64 = entries.iter().zip(&factor[column]).map(|(a, b)| a * b).sum();
+                    let difference = (product - matrix[row][column]).abs();
+                    assert!(difference < 1e-13, "{size} {row} {column}: {difference}");
+                }
+            }
+            let mut source = ChaCha8Rng::seed_from_u64(size as u64);
+            let right: Vec<f64> = (0..size).map(|_| number(&mut source)).collect();
+            let mut solution = right.clone();
+            cholesky.solve(&mut solution);
+            let residual = residual(&matrix, &solution, &right);
+            assert!(residual < 1e-12, "{size}: {residual}");
+        }
+    }
+
+    #[test]
+    fn every_instruction_set_gives_the_same() {
+        let mut cholesky = Cholesky::default();
+        for size in SIZES {
+            let matrix = random(size, 5);
+            let mut results = |run: &dyn Fn(&mut Cholesky, &mut [f64])| {
+                fill(&mut cholesky, &matrix);
+                let mut vector = vec![1.0; size];
+                run(&mut cholesky, &mut vector);
+                (rows(&mut cholesky), vector)
+            };
+            let best = results(&|cholesky, vector| {
+                cholesky.factor(1e-9);
+                cholesky.solve(vector);
+            });
+            assert_eq!(best, results(&factor_and_solve::<Portable>));
+            // Not the best one everywhere.
+            #[cfg(target_arch = "x86_64")]
+            if is_x86_feature_detected!("avx2") {
+                // SAFETY: the machine has the instructions.
+                assert_eq!(best, results(&|cholesky, vector| unsafe { factor_and_solve_avx2(cholesky, vector) }));
+            }
+        }
+    }
+
+    #[test]
+    fn dependent_columns_are_left_out() {
+        for (size, copies) in
+            [(2, [(1, 0)].as_slice()), (20, &[(9, 3), (19, 8)]), (300, &[(130, 5), (131, 129), (299, 7)])]
+        {
+            let matrix = random(size, 3);
+            let origin = |row: usize| copies.iter().find(|copy| copy.0 == row).map_or(row, |copy| copy.1);
+            let singular: Vec<Vec<f64>> = (0..size)
+                .map(|row| (0..=row).map(|column| at(&matrix, origin(row), origin(column))).collect())
+                .collect();
+            let mut cholesky = Cholesky::default();
+            fill(&mut cholesky, &singular);
+            assert_eq!(cholesky.factor(1e-10), copies.len());
+            let right: Vec<f64> = (0..size).map(|row| (origin(row) as f64).sin()).collect();
+            let mut solution = right.clone();
+            cholesky.solve(&mut solution);
+            assert!(copies.iter().all(|copy| solution[copy.0].abs() < 1e-60));
+            let residual = residual(&singular, &solution, &right);
+            assert!(residual < 1e-12, "{size}: {residual}");
+        }
+    }
+
+    #[test]
+    fn nothing_and_what_is_no_number() {
+        let mut cholesky = Cholesky::default();
+        cholesky.reset(0);
+        assert_eq!(cholesky.factor(0.0), 0);
+        cholesky.solve(&mut []);
+        fill(&mut cholesky, &[vec![f64::NAN], vec![0.0, -1.0], vec![0.0, 0.0, 4.0]]);
+        assert_eq!(cholesky.factor(-2.0), 2);
+        // A matrix of zeros has no unknown left.
+        cholesky.reset(40);
+        assert_eq!(cholesky.factor(0.0), 40);
+        let mut right = vec![1.0; 40];
+        cholesky.solve(&mut right);
+        assert!(right.iter().all(|number| number.abs() < 1e-60));
+    }
+}

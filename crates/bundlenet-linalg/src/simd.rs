@@ -1,0 +1,448 @@
+//! Blocks of eight numbers, and functions compiled for several instruction sets.
+//!
+//! Kernels are written once, over the operations of [`Lanes`], and compiled for every instruction set that has an
+//! implementation of it. Sums run in eight separate lanes that [`Lanes::sum`] adds in a fixed order, so results are the
+//! same to the last bit whatever instruction set runs them.
+
+/// Numbers in a block.
+pub const LANES: usize = 8;
+
+/// Eight numbers, aligned to a cache line.
+#[derive(Clone, Copy, Debug)]
+#[repr(align(64))]
+pub struct Block(pub [f64; LANES]);
+
+impl Block {
+    /// The same number eight times.
+    #[inline(always)]
+    pub fn splat(number: f64) -> Self {
+        Self([number; LANES])
+    }
+}
+
+/// Eight numbers in registers, with operations on all of them at once.
+///
+/// Implementations other than [`Portable`] are only ever named by [`multiversion`], after it has made sure that the
+/// machine has the instructions.
+pub trait Lanes: Copy {
+    /// How many of them the registers hold.
+    const REGISTERS: usize;
+    /// The same number in all lanes.
+    fn splat(number: f64) -> Self;
+    /// Loads a block.
+    fn load(block: &Block) -> Self;
+    /// Stores to a block.
+    fn store(self, block: &mut Block);
+    /// Loads numbers that need not be aligned.
+    fn load_array(numbers: &[f64; LANES]) -> Self;
+    /// The sum.
+    fn add(self, other: Self) -> Self;
+    /// The difference.
+    fn sub(self, other: Self) -> Self;
+    /// The product.
+    fn mul(self, other: Self) -> Self;
+    /// The quotient.
+    fn div(self, other: Self) -> Self;
+    /// `self` where it is less, `other` elsewhere.
+    fn min(self, other: Self) -> Self;
+    /// `self` where it is greater, `other` elsewhere.
+    fn max(self, other: Self) -> Self;
+    /// `yes` where `self < other`, `no` elsewhere.
+    fn if_less(self, other: Self, yes: Self, no: Self) -> Self;
+    /// The columns of eight rows.
+    fn transpose(rows: [Self; LANES]) -> [Self; LANES];
+
+    /// As a block.
+    #[inline(always)]
+    fn block(self) -> Block {
+        let mut block = Block::splat(0.0);
+        self.store(&mut block);
+        block
+    }
+
+    /// Combines the lanes, always in the same order.
+    #[inline(always)]
+    fn fold(self, combine: impl Fn(f64, f64) -> f64) -> f64 {
+        let [a, b, c, d, e, f, g, h] = self.block().0;
+        let (ae, bf, cg, dh) = (combine(a, e), combine(b, f), combine(c, g), combine(d, h));
+        combine(combine(ae, cg), combine(bf, dh))
+    }
+
+    /// Sum of the lanes.
+    #[inline(always)]
+    fn sum(self) -> f64 {
+        self.fold(|a, b| a + b)
+    }
+
+    /// Least of the lanes.
+    #[inline(always)]
+    fn least(self) -> f64 {
+        self.fold(|a, b| if a < b { a } else { b })
+    }
+
+    /// Greatest of the lanes.
+    #[inline(always)]
+    fn greatest(self) -> f64 {
+        self.fold(|a, b| if a > b { a } else { b })
+    }
+}
+
+/// Eight numbers for any machine.
+#[derive(Clone, Copy)]
+pub struct Portable([f64; LANES]);
+
+impl Portable {
+    #[inline(always)]
+    fn zip(self, other: Self, combine: impl Fn(f64, f64) -> f64) -> Self {
+        Self(std::array::from_fn(|lane| combine(self.0[lane], other.0[lane])))
+    }
+}
+
+impl Lanes for Portable {
+    // Sixteen of two numbers each, on most machines.
+    const REGISTERS: usize = 4;
+    #[inline(always)]
+    fn splat(number: f64) -> Self {
+        Self([number; LANES])
+    }
+    #[inline(always)]
+    fn load(block: &Block) -> Self {
+        Self(block.0)
+    }
+    #[inline(always)]
+    fn store(self, block: &mut Block) {
+        block.0 = self.0;
+    }
+    #[inline(always)]
+    fn load_array(numbers: &[f64; LANES]) -> Self {
+        Self(*numbers)
+    }
+    #[inline(always)]
+    fn add(self, other: Self) -> Self {
+        self.zip(other, |a, b| a + b)
+    }
+    #[inline(always)]
+    fn sub(self, other: Self) -> Self {
+        self.zip(other, |a, b| a - b)
+    }
+    #[inline(always)]
+    fn mul(self, other: Self) -> Self {
+        self.zip(other, |a, b| a * b)
+    }
+    #[inline(always)]
+    fn div(self, other: Self) -> Self {
+        self.zip(other, |a, b| a / b)
+    }
+    #[inline(always)]
+    fn min(self, other: Self) -> Self {
+        self.zip(other, |a, b| if a < b { a } else { b })
+    }
+    #[inline(always)]
+    fn max(self, other: Self) -> Self {
+        self.zip(other, |a, b| if a > b { a } else { b })
+    }
+    #[inline(always)]
+    fn if_less(self, other: Self, yes: Self, no: Self) -> Self {
+        Self(std::array::from_fn(|lane| if self.0[lane] < other.0[lane] { yes.0[lane] } else { no.0[lane] }))
+    }
+    #[inline(always)]
+    fn transpose(rows: [Self; LANES]) -> [Self; LANES] {
+        let mut columns = [Self([0.0; LANES]); LANES];
+        for (lane, row) in rows.iter().enumerate() {
+            for (column, number) in columns.iter_mut().zip(row.0) {
+                column.0[lane] = number;
+            }
+        }
+        columns
+    }
+}
+
+/// Implements [`Lanes`] by intrinsics on an array of registers.
+#[cfg(target_arch = "x86_64")]
+macro_rules! lanes_by_intrinsics {
+    ($name:ident, $register:ty, $count:literal, $registers:literal, $set1:ident, $load:ident, $store:ident, $load_array:ident, $add:ident, $sub:ident,
+     $mul:ident, $div:ident, $min:ident, $max:ident, $transpose:ident, |$a:ident, $b:ident, $yes:ident, $no:ident| $select:expr) => {
+        /// Eight numbers in registers of this instruction set.
+        #[derive(Clone, Copy)]
+        pub struct $name([$register; $count]);
+
+        impl $name {
+            #[inline(always)]
+            fn zip(self, other: Self, combine: impl Fn($register, $register) -> $register) -> Self {
+                Self(std::array::from_fn(|part| combine(self.0[part], other.0[part])))
+            }
+        }
+
+        impl Lanes for $name {
+            const REGISTERS: usize = $registers;
+            #[inline(always)]
+            fn splat(number: f64) -> Self {
+                // SAFETY: `multiversion` has made sure of the instructions, here and below.
+                Self([unsafe { $set1(number) }; $count])
+            }
+            #[inline(always)]
+            fn load(block: &Block) -> Self {
+                // SAFETY: every part lies within the block, which is aligned to 64 bytes.
+                Self(std::array::from_fn(|part| unsafe { $load(block.0.as_ptr().add(part * LANES / $count)) }))
+            }
+            #[inline(always)]
+            fn store(self, block: &mut Block) {
+                for (part, register) in self.0.into_iter().enumerate() {
+                    // SAFETY: every part lies within the block, which is aligned to 64 bytes.
+                    unsafe { $store(block.0.as_mut_ptr().add(part * LANES / $count), register) }
+                }
+            }
+            #[inline(always)]
+            fn load_array(numbers: &[f64; LANES]) -> Self {
+                // SAFETY: every part lies within the array.
+                Self(std::array::from_fn(|part| unsafe { $load_array(numbers.as_ptr().add(part * LANES / $count)) }))
+            }
+            #[inline(always)]
+            fn add(self, other: Self) -> Self {
+                // SAFETY: as in `splat`.
+                self.zip(other, |a, b| unsafe { $add(a, b) })
+            }
+            #[inline(always)]
+            fn sub(self, other: Self) -> Self {
+                // SAFETY: as in `splat`.
+                self.zip(other, |a, b| unsafe { $sub(a, b) })
+            }
+            #[inline(always)]
+            fn mul(self, other: Self) -> Self {
+                // SAFETY: as in `splat`.
+                self.zip(other, |a, b| unsafe { $mul(a, b) })
+            }
+            #[inline(always)]
+            fn div(self, other: Self) -> Self {
+                // SAFETY: as in `splat`.
+                self.zip(other, |a, b| unsafe { $div(a, b) })
+            }
+            #[inline(always)]
+            fn min(self, other: Self) -> Self {
+                // SAFETY: as in `splat`.
+                self.zip(other, |a, b| unsafe { $min(a, b) })
+            }
+            #[inline(always)]
+            fn max(self, other: Self) -> Self {
+                // SAFETY: as in `splat`.
+                self.zip(other, |a, b| unsafe { $max(a, b) })
+            }
+            #[inline(always)]
+            fn if_less(self, other: Self, yes: Self, no: Self) -> Self {
+                Self(std::array::from_fn(|part| {
+                    let ($a, $b, $yes, $no) = (self.0[part], other.0[part], yes.0[part], no.0[part]);
+                    // SAFETY: as in `splat`.
+                    unsafe { $select }
+                }))
+            }
+            #[inline(always)]
+            fn transpose(rows: [Self; LANES]) -> [Self; LANES] {
+                // SAFETY: as in `splat`.
+                unsafe { $transpose(rows) }
+            }
+        }
+    };
+}
+
+#[cfg(target_arch = "x86_64")]
+mod x86_64 {
+    use std::arch::x86_64::*;
+
+    use super::{Block, LANES, Lanes};
+
+    lanes_by_intrinsics!(
+        Avx2,
+        __m256d,
+        2,
+        8,
+        _mm256_set1_pd,
+        _mm256_load_pd,
+        _mm256_store_pd,
+        _mm256_loadu_pd,
+        _mm256_add_pd,
+        _mm256_sub_pd,
+        _mm256_mul_pd,
+        _mm256_div_pd,
+        _mm256_min_pd,
+        _mm256_max_pd,
+        transpose_avx2,
+        |a, b, yes, no| _mm256_blendv_pd(no, yes, _mm256_cmp_pd::<_CMP_LT_OQ>(a, b))
+    );
+    lanes_by_intrinsics!(
+        Avx512,
+        __m512d,
+        1,
+        32,
+        _mm512_set1_pd,
+        _mm512_load_pd,
+        _mm512_store_pd,
+        _mm512_loadu_pd,
+        _mm512_add_pd,
+        _mm512_sub_pd,
+        _mm512_mul_pd,
+        _mm512_div_pd,
+        _mm512_min_pd,
+        _mm512_max_pd,
+        transpose_avx512,
+        |a, b, yes, no| _mm512_mask_blend_pd(_mm512_cmp_pd_mask::<_CMP_LT_OQ>(a, b), no, yes)
+    );
+
+    #[inline]
+    #[target_feature(enable = "avx2")]
+    fn transpose_avx2(rows: [Avx2; LANES]) -> [Avx2; LANES] {
+        let [a, b, c, d, e, f, g, h] = rows.map(|row| row.0);
+        let quarter = |a, b, c, d| {
+            let (ab, cd) = (_mm256_unpacklo_pd(a, b), _mm256_unpacklo_pd(c, d));
+            let (odd_ab, odd_cd) = (_mm256_unpackhi_pd(a, b), _mm256_unpackhi_pd(c, d));
+            let low = [_mm256_permute2f128_pd::<0x20>(ab, cd), _mm256_permute2f128_pd::<0x20>(odd_ab, odd_cd)];
+            let high = [_mm256_permute2f128_pd::<0x31>(ab, cd), _mm256_permute2f128_pd::<0x31>(odd_ab, odd_cd)];
+            [low[0], low[1], high[0], high[1]]
+        };
+        let (upper_left, lower_left) = (quarter(a[0], b[0], c[0], d[0]), quarter(e[0], f[0], g[0], h[0]));
+        let (upper_right, lower_right) = (quarter(a[1], b[1], c[1], d[1]), quarter(e[1], f[1], g[1], h[1]));
+        let left = |column: usize| Avx2([upper_left[column], lower_left[column]]);
+        let right = |column: usize| Avx2([upper_right[column], lower_right[column]]);
+        [left(0), left(1), left(2), left(3), right(0), right(1), right(2), right(3)]
+    }
+
+    #[inline]
+    #[target_feature(enable = "avx512f")]
+    fn transpose_avx512(rows: [Avx512; LANES]) -> [Avx512; LANES] {
+        let [a, b, c, d, e, f, g, h] = rows.map(|row| row.0[0]);
+        // Pairs of numbers first, then a table of four by four pairs.
+        let pairs = |ab, cd, ef, gh| {
+            let (abcd, efgh) = (_mm512_shuffle_f64x2::<0x88>(ab, cd), _mm512_shuffle_f64x2::<0x88>(ef, gh));
+            let (odd_abcd, odd_efgh) = (_mm512_shuffle_f64x2::<0xdd>(ab, cd), _mm512_shuffle_f64x2::<0xdd>(ef, gh));
+            let first = Avx512([_mm512_shuffle_f64x2::<0x88>(abcd, efgh)]);
+            let second = Avx512([_mm512_shuffle_f64x2::<0x88>(odd_abcd, odd_efgh)]);
+            let third = Avx512([_mm512_shuffle_f64x2::<0xdd>(abcd, efgh)]);
+            let fourth = Avx512([_mm512_shuffle_f64x2::<0xdd>(odd_abcd, odd_efgh)]);
+            [first, second, third, fourth]
+        };
+        let (low, high) = (_mm512_unpacklo_pd, _mm512_unpackhi_pd);
+        let even = pairs(low(a, b), low(c, d), low(e, f), low(g, h));
+        let odd = pairs(high(a, b), high(c, d), high(e, f), high(g, h));
+        [even[0], odd[0], even[1], odd[1], even[2], odd[2], even[3], odd[3]]
+    }
+}
+#[cfg(target_arch = "x86_64")]
+pub use x86_64::{Avx2, Avx512};
+
+/// Blocks needed for `count` numbers.
+pub fn blocks_for(count: usize) -> usize {
+    count.div_ceil(LANES)
+}
+
+/// The numbers of some blocks as one slice.
+#[inline(always)]
+pub fn flat(blocks: &[Block]) -> &[f64] {
+    // SAFETY: a block is eight numbers without padding (64 bytes at alignment 64), so `len` blocks are `8 len`
+    // numbers in a row.
+    unsafe { std::slice::from_raw_parts(blocks.as_ptr().cast(), blocks.len() * LANES) }
+}
+
+/// The numbers of some blocks as one mutable slice.
+#[inline(always)]
+pub fn flat_mut(blocks: &mut [Block]) -> &mut [f64] {
+    // SAFETY: as in `flat`; the borrow is exclusive.
+    unsafe { std::slice::from_raw_parts_mut(blocks.as_mut_ptr().cast(), blocks.len() * LANES) }
+}
+
+/// Instruction sets worth a version of their own.
+#[cfg(target_arch = "x86_64")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Level {
+    /// Any machine.
+    Baseline,
+    /// AVX2.
+    Avx2,
+    /// AVX-512 with its common extensions.
+    Avx512,
+}
+
+/// The best instruction set of this machine.
+#[cfg(target_arch = "x86_64")]
+#[inline]
+pub fn level() -> Level {
+    let has_avx512 = is_x86_feature_detected!("avx512f")
+        && is_x86_feature_detected!("avx512vl")
+        && is_x86_feature_detected!("avx512dq")
+        && is_x86_feature_detected!("avx512bw");
+    if has_avx512 {
+        Level::Avx512
+    } else if is_x86_feature_detected!("avx2") {
+        Level::Avx2
+    } else {
+        Level::Baseline
+    }
+}
+
+/// Defines a function that runs `$body`, an `#[inline(always)]` function generic over [`Lanes`], with the best
+/// instructions of the machine it runs on.
+#[macro_export]
+macro_rules! multiversion {
+    ($(#[$attribute:meta])* $vis:vis fn $name:ident($($argument:ident: $type:ty),* $(,)?) $(-> $result:ty)? = $body:ident;) => {
+        $(#[$attribute])*
+        $vis fn $name($($argument: $type),*) $(-> $result)? {
+            #[cfg(target_arch = "x86_64")]
+            {
+                #[target_feature(enable = "avx512f,avx512vl,avx512dq,avx512bw,avx2")]
+                fn avx512($($argument: $type),*) $(-> $result)? {
+                    $body::<$crate::simd::Avx512>($($argument),*)
+                }
+                #[target_feature(enable = "avx2")]
+                fn avx2($($argument: $type),*) $(-> $result)? {
+                    $body::<$crate::simd::Avx2>($($argument),*)
+                }
+                match $crate::simd::level() {
+                    // SAFETY: the level says that the machine has these instructions.
+                    $crate::simd::Level::Avx512 => return unsafe { avx512($($argument),*) },
+                    // SAFETY: as above.
+                    $crate::simd::Level::Avx2 => return unsafe { avx2($($argument),*) },
+                    $crate::simd::Level::Baseline => {}
+                }
+            }
+            $body::<$crate::simd::Portable>($($argument),*)
+        }
+    };
+}
+pub use multiversion;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[inline(always)]
+    fn every_operation<L: Lanes>(a: &Block, b: &Block) -> (Vec<f64>, [f64; 3]) {
+        let (x, y) = (L::load(a), L::load(b));
+        let results = [x.add(y), x.sub(y), x.mul(y), x.div(y), x.min(y), x.max(y), x.if_less(y, L::splat(7.0), x)];
+        let columns = L::transpose(std::array::from_fn(|row| x.add(L::splat(row as f64))));
+        let results = results.into_iter().chain(columns);
+        (results.flat_map(|lanes| lanes.block().0).collect(), [x.sum(), x.least(), x.greatest()])
+    }
+
+    multiversion! {
+        fn with_best_instructions(a: &Block, b: &Block) -> (Vec<f64>, [f64; 3]) = every_operation;
+    }
+
+    #[test]
+    fn instruction_sets_agree_to_the_last_bit() {
+        let a = Block([3.1, -1.0, 4.0, f64::INFINITY, -5.7, 9.0, 2.0, 0.1]);
+        let b = Block([3.1, 1.0, -4.0, 1.0, f64::INFINITY, 8.0, 2.5, 0.3]);
+        let (portable, totals) = every_operation::<Portable>(&a, &b);
+        let (best, best_totals) = with_best_instructions(&a, &b);
+        assert_eq!(portable.len(), best.len());
+        assert!(portable.iter().zip(&best).all(|(x, y)| x.to_bits() == y.to_bits()), "{portable:?} {best:?}");
+        assert_eq!(totals, best_totals);
+        assert_eq!(portable[7 * LANES + LANES + 2], b.0[1] - 1.0 + a.0[1] + 2.0);
+        assert_eq!(totals[1..], [-5.7, f64::INFINITY]);
+    }
+
+    #[test]
+    fn blocks_are_flat() {
+        let mut blocks = [Block([3.0, -1.0, 4.0, 1.0, -5.0, 9.0, 2.0, 6.0]), Block::splat(0.0)];
+        flat_mut(&mut blocks)[8] = 7.0;
+        assert_eq!(flat(&blocks)[5..10], [9.0, 2.0, 6.0, 7.0, 0.0]);
+        assert_eq!((blocks_for(0), blocks_for(8), blocks_for(9)), (0, 1, 2));
+    }
+}

@@ -1,0 +1,91 @@
+//! Sparse vectors.
+
+/// Sparse vectors one after the other, in memory that is kept from use to use.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct SparseRows {
+    ends: Vec<usize>,
+    coordinates: Vec<u32>,
+    entries: Vec<f64>,
+}
+
+impl SparseRows {
+    /// Forgets all rows and keeps the memory.
+    pub fn clear(&mut self) {
+        self.ends.clear();
+        self.coordinates.clear();
+        self.entries.clear();
+    }
+
+    /// Appends a row. A coordinate may come more than once: its entries are added up.
+    pub fn push(&mut self, row: impl IntoIterator<Item = (u32, f64)>) {
+        for (coordinate, entry) in row {
+            self.coordinates.push(coordinate);
+            self.entries.push(entry);
+        }
+        self.ends.push(self.entries.len());
+    }
+
+    /// Appends all rows of `other`.
+    pub fn append(&mut self, other: &Self) {
+        let offset = self.entries.len();
+        self.ends.extend(other.ends.iter().map(|end| end + offset));
+        self.coordinates.extend_from_slice(&other.coordinates);
+        self.entries.extend_from_slice(&other.entries);
+    }
+
+    /// Coordinates and entries of a row.
+    ///
+    /// # Panics
+    /// If there is no such row.
+    #[must_use]
+    pub fn row(&self, index: usize) -> (&[u32], &[f64]) {
+        let start = if index == 0 { 0 } else { self.ends[index - 1] };
+        let range = start..self.ends[index];
+        (&self.coordinates[range.clone()], &self.entries[range])
+    }
+
+    /// Coordinates of all rows.
+    #[must_use]
+    pub fn coordinates(&self) -> &[u32] {
+        &self.coordinates
+    }
+
+    /// Entries of all rows.
+    #[must_use]
+    pub fn entries(&self) -> &[f64] {
+        &self.entries
+    }
+
+    /// Multiplies all rows by a number.
+    pub fn scale(&mut self, factor: f64) {
+        self.entries.iter_mut().for_each(|entry| *entry *= factor);
+    }
+
+    /// Adds all rows to a vector.
+    pub fn add_to(&self, sum: &mut [f64]) {
+        for (&coordinate, entry) in self.coordinates.iter().zip(&self.entries) {
+            sum[coordinate as usize] += entry;
+        }
+    }
+}
+
+/// The product of a sparse vector with a dense one.
+#[must_use]
+pub fn sparse_dot((coordinates, entries): (&[u32], &[f64]), vector: &[f64]) -> f64 {
+    // Four running sums hide the latency of an addition.
+    let (four, rest) = coordinates.as_chunks::<4>();
+    let (entries, last) = entries.as_chunks::<4>();
+    let mut sums = [0.0; 4];
+    for (at, entry) in four.iter().zip(entries) {
+        for lane in 0..4 {
+            sums[lane] += entry[lane] * vector[at[lane] as usize];
+        }
+    }
+    let tail: f64 = rest.iter().zip(last).map(|(&at, entry)| entry * vector[at as usize]).sum();
+    (sums[0] + sums[1]) + (sums[2] + sums[3]) + tail
+}
+
+/// The entries of a sparse vector as pairs.
+pub fn pairs<'a>((coordinates, entries): (&'a [u32], &'a [f64])) -> impl Iterator<Item = (u32, f64)> + Clone + 'a {
+    coordinates.iter().copied().zip(entries.iter().copied())
+}

@@ -1,0 +1,187 @@
+//! Vectors in blocks: products and sums with the same result on every instruction set.
+
+use crate::simd::{Block, LANES, Lanes, blocks_for, flat_mut, multiversion};
+
+/// A vector of `dim` numbers padded with zeros to whole blocks.
+#[derive(Clone, Debug, Default)]
+pub struct Padded(pub Vec<Block>);
+
+impl Padded {
+    /// Zeros.
+    pub fn zeros(dim: usize) -> Self {
+        Self(vec![Block::splat(0.0); blocks_for(dim)])
+    }
+
+    /// A copy of numbers.
+    pub fn of(numbers: &[f64]) -> Self {
+        let mut vector = Self::zeros(numbers.len());
+        vector.numbers_mut(numbers.len()).copy_from_slice(numbers);
+        vector
+    }
+
+    /// The numbers without the padding.
+    pub fn numbers(&self, dim: usize) -> &[f64] {
+        &crate::simd::flat(&self.0)[..dim]
+    }
+
+    /// The numbers without the padding, to change.
+    pub fn numbers_mut(&mut self, dim: usize) -> &mut [f64] {
+        &mut flat_mut(&mut self.0)[..dim]
+    }
+}
+
+#[inline(always)]
+fn dot_kernel<L: Lanes>(a: &[Block], b: &[Block]) -> f64 {
+    // Two running sums hide the latency of an addition.
+    let (mut even, mut odd) = (L::splat(0.0), L::splat(0.0));
+    let (a_pairs, a_rest) = a.as_chunks::<2>();
+    let (b_pairs, b_rest) = b.as_chunks::<2>();
+    for (x, y) in a_pairs.iter().zip(b_pairs) {
+        even = even.add(L::load(&x[0]).mul(L::load(&y[0])));
+        odd = odd.add(L::load(&x[1]).mul(L::load(&y[1])));
+    }
+    for (x, y) in a_rest.iter().zip(b_rest) {
+        even = even.add(L::load(x).mul(L::load(y)));
+    }
+    even.add(odd).sum()
+}
+
+multiversion! {
+    /// The inner product.
+    pub fn dot(a: &[Block], b: &[Block]) -> f64 = dot_kernel;
+}
+
+#[inline(always)]
+fn dots_kernel<L: Lanes>(rows: &[Block], vector: &[Block], products: &mut [f64]) {
+    let blocks = vector.len();
+    // Four rows at a time share the loads of the vector.
+    let mut quads = rows.chunks_exact(4 * blocks);
+    let (four, rest) = products.as_chunks_mut::<4>();
+    for (quad, products) in quads.by_ref().zip(four) {
+        let (first, second) = quad.split_at(2 * blocks);
+        let ((a, b), (c, d)) = (first.split_at(blocks), second.split_at(blocks));
+        let mut sums = [L::splat(0.0); 4];
+        for (at, number) in vector.iter().enumerate() {
+            let number = L::load(number);
+            sums[0] = sums[0].add(L::load(&a[at]).mul(number));
+            sums[1] = sums[1].add(L::load(&b[at]).mul(number));
+            sums[2] = sums[2].add(L::load(&c[at]).mul(number));
+            sums[3] = sums[3].add(L::load(&d[at]).mul(number));
+        }
+        // Not `map`, which the compiler leaves as a call.
+        *products = [sums[0].sum(), sums[1].sum(), sums[2].sum(), sums[3].sum()];
+    }
+    for (row, product) in quads.remainder().chunks_exact(blocks).zip(rest) {
+        *product = dot_kernel::<L>(row, vector);
+    }
+}
+
+multiversion! {
+    /// The inner product of each row with a vector.
+    pub fn dots(rows: &[Block], vector: &[Block], products: &mut [f64]) = dots_kernel;
+}
+
+#[inline(always)]
+fn combine_kernel<L: Lanes>(rows: &[Block], weights: &[(usize, f64)], sum: &mut [Block]) {
+    let blocks = sum.len();
+    sum.fill(Block::splat(0.0));
+    // Eight rows at a time, each read from front to back; the sum stays in the nearest cache.
+    let (eights, rest) = weights.as_chunks::<8>();
+    for eight in eights {
+        let row = |index: usize| &rows[eight[index].0 * blocks..(eight[index].0 + 1) * blocks];
+        let [a, b, c, d, e, f, g, h] = [row(0), row(1), row(2), row(3), row(4), row(5), row(6), row(7)];
+        let factor = |index: usize| L::splat(eight[index].1);
+        let [wa, wb, wc, wd] = [factor(0), factor(1), factor(2), factor(3)];
+        let [we, wf, wg, wh] = [factor(4), factor(5), factor(6), factor(7)];
+        for (at, total) in sum.iter_mut().enumerate() {
+            let lanes = L::load(total).add(L::load(&a[at]).mul(wa)).add(L::load(&b[at]).mul(wb));
+            let lanes = lanes.add(L::load(&c[at]).mul(wc)).add(L::load(&d[at]).mul(wd));
+            let lanes = lanes.add(L::load(&e[at]).mul(we)).add(L::load(&f[at]).mul(wf));
+            lanes.add(L::load(&g[at]).mul(wg)).add(L::load(&h[at]).mul(wh)).store(total);
+        }
+    }
+    for &(row, weight) in rest {
+        let weight = L::splat(weight);
+        for (total, entry) in sum.iter_mut().zip(&rows[row * blocks..(row + 1) * blocks]) {
+            L::load(total).add(L::load(entry).mul(weight)).store(total);
+        }
+    }
+}
+
+multiversion! {
+    /// The sum of rows with weights.
+    pub fn combine(rows: &[Block], weights: &[(usize, f64)], sum: &mut [Block]) = combine_kernel;
+}
+
+#[inline(always)]
+fn add_scaled_kernel<L: Lanes>(target: &mut [f64], factor: f64, vector: &[f64]) {
+    for (entry, number) in target.iter_mut().zip(vector) {
+        *entry += factor * number;
+    }
+}
+
+multiversion! {
+    /// Adds `factor * vector` to `target`.
+    pub fn add_scaled(target: &mut [f64], factor: f64, vector: &[f64]) = add_scaled_kernel;
+}
+
+#[inline(always)]
+fn dot_slices<L: Lanes>(a: &[f64], b: &[f64]) -> f64 {
+    let ((a_arrays, a_rest), (b_arrays, b_rest)) = (a.as_chunks::<LANES>(), b.as_chunks::<LANES>());
+    let mut sum = L::splat(0.0);
+    for (x, y) in a_arrays.iter().zip(b_arrays) {
+        sum = sum.add(L::load_array(x).mul(L::load_array(y)));
+    }
+    sum.sum() + a_rest.iter().zip(b_rest).map(|(x, y)| x * y).sum::<f64>()
+}
+
+#[inline(always)]
+fn solve_lower_kernel<L: Lanes>(factor: &[f64], stride: usize, vector: &mut [f64], from: usize) {
+    for row in from..vector.len() {
+        let entries = &factor[row * stride..row * stride + row + 1];
+        let (known, rest) = vector.split_at_mut(row);
+        rest[0] = (rest[0] - dot_slices::<L>(&entries[..row], known)) / entries[row];
+    }
+}
+
+multiversion! {
+    /// Solves `F y = vector` in place, with the lower triangular factor `F` by rows of length `stride`; the entries before
+    /// `from` are solved already.
+    pub fn solve_lower(factor: &[f64], stride: usize, vector: &mut [f64], from: usize) = solve_lower_kernel;
+}
+
+#[inline(always)]
+fn solve_upper_kernel<L: Lanes>(factor: &[f64], stride: usize, vector: &mut [f64]) {
+    for row in (0..vector.len()).rev() {
+        let entries = &factor[row * stride..row * stride + row + 1];
+        let solved = vector[row] / entries[row];
+        vector[row] = solved;
+        add_scaled_kernel::<L>(&mut vector[..row], -solved, &entries[..row]);
+    }
+}
+
+multiversion! {
+    /// Solves `F' x = vector` in place, with the lower triangular factor `F` by rows of length `stride`.
+    pub fn solve_upper(factor: &[f64], stride: usize, vector: &mut [f64]) = solve_upper_kernel;
+}
+
+#[inline(always)]
+fn scale_kernel<L: Lanes>(vector: &mut [f64], factor: f64) {
+    vector.iter_mut().for_each(|entry| *entry *= factor);
+}
+
+multiversion! {
+    /// Multiplies a vector by a number.
+    pub fn scale(vector: &mut [f64], factor: f64) = scale_kernel;
+}
+
+#[inline(always)]
+fn all_within_kernel<L: Lanes>(numbers: &[f64], limit: f64) -> bool {
+    // Without branches, so that it is done many at a time.
+    numbers.iter().fold(true, |all, number| all & (number.abs() <= limit))
+}
+
+multiversion! {
+    /// Whether no number is beyond a limit, or not a number.
+    pub fn all_within(numbers: &[f64], limit: f64) -> bool = all_within_kernel;
+}

@@ -1,0 +1,350 @@
+//! A solution of the relaxation over the hulls of the knapsacks, from one that almost assigns every item once.
+//!
+//! The relaxation's optimum is that of the Lagrangian dual, so the value of any solution bounds the dual. Convex
+//! combinations of the bins' solutions lie in the hulls, which stay closed under taking less of an item; only the
+//! assignment constraints may be off.
+
+use super::{Assignment, AssignmentDual};
+use crate::knapsack::BinaryKnapsack;
+use crate::{Recovered, Violation};
+use bundlenet::Primal;
+use bundlenet::{Lines, Sense, SumOracle};
+
+/// Rounds in which to look for a solution that covers every item more than once.
+const COVERING_ROUNDS: usize = 300;
+
+/// Rounds after which to look whether there can be a better one.
+const CHECKED_ROUNDS: usize = 20;
+
+/// How fast the price of an item falls when it is covered.
+const PRICE_RATE: f64 = 0.1;
+
+/// Items covered this much more than once need not be covered better.
+const LARGE_EXCESS: f64 = 0.25;
+
+/// Items covered only this much more than once are of no use.
+const SMALL_EXCESS: f64 = 1e-6;
+
+/// What is missing of an item, that its shares are scaled up for: round-off.
+const ROUND_OFF: f64 = 1e-12;
+
+/// How much of each item is in every bin: a solution of the problem where all or nothing is, of the relaxation over the hulls of
+/// the knapsacks where a part may be; in what a run's primal solution says before it is repaired, items may not quite be there once.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Placement {
+    bins: usize,
+    /// By item, then bin.
+    shares: Vec<f64>,
+    value: f64,
+}
+
+impl Placement {
+    /// Its profit, or cost.
+    #[must_use]
+    pub fn value(&self) -> f64 {
+        self.value
+    }
+
+    /// Number of items.
+    #[must_use]
+    pub fn items(&self) -> usize {
+        self.shares.len() / self.bins
+    }
+
+    /// How much of an item is in every bin.
+    ///
+    /// # Panics
+    /// If there is no such item.
+    #[must_use]
+    pub fn shares(&self, item: usize) -> &[f64] {
+        &self.shares[item * self.bins..(item + 1) * self.bins]
+    }
+
+    /// Every item in one bin, or in none.
+    pub(super) fn of_places(instance: &Assignment, places: &[Option<usize>]) -> Self {
+        let bins = instance.bins();
+        let mut placement = Self { bins, shares: vec![0.0; bins * places.len()], value: 0.0 };
+        for (item, bin) in places.iter().enumerate().filter_map(|(item, place)| Some((item, (*place)?))) {
+            placement.shares[item * bins + bin] = 1.0;
+            placement.value += instance.profits(bin)[item];
+        }
+        placement
+    }
+
+    /// What a run's primal solution says, in the terms of the problem.
+    fn of_primal(instance: &Assignment, primal: &Primal) -> Self {
+        let (bins, items) = (instance.bins(), instance.items());
+        let mut placement = Self { bins, shares: vec![0.0; items * bins], value: primal.cost };
+        for &(variable, share) in &primal.variables {
+            let (bin, item) = (variable as usize / items, variable as usize % items);
+            if let Some(place) = placement.shares.get_mut(item * bins + bin) {
+                *place = share;
+            }
+        }
+        placement
+    }
+
+    /// How far items are from being there once, or at most once.
+    fn violation(&self, instance: &Assignment) -> Violation {
+        let mut violation = Violation::default();
+        for shares in self.shares.chunks_exact(self.bins) {
+            let excess = shares.iter().sum::<f64>() - 1.0;
+            violation.add(if instance.sense() == Sense::Maximize { excess.max(0.0) } else { excess.abs() });
+        }
+        violation
+    }
+
+    /// The shares as the slopes of the bins' cuts.
+    fn aggregate(&self, instance: &Assignment) -> Lines {
+        let mut aggregate = Lines::new();
+        for bin in 0..self.bins {
+            let shares = (0..instance.items()).map(|item| (item as u32, -self.shares(item)[bin]));
+            aggregate.push(0.0, shares.filter(|(_, share)| *share < 0.0));
+        }
+        aggregate
+    }
+}
+
+impl Assignment {
+    /// What the primal solution of a run on the dual comes to: as it is, repaired, and with every item in one bin.
+    #[must_use]
+    pub fn recover(&self, primal: &Primal) -> Recovered<Placement> {
+        let convex = Placement::of_primal(self, primal);
+        let mut dual = AssignmentDual::new(self);
+        dual.prove(&convex.aggregate(self));
+        let relaxed = dual.proof().cloned();
+        let feasible = super::feasible::find(self, &convex);
+        Recovered { violation: convex.violation(self), convex, relaxed, feasible }
+    }
+}
+
+/// Makes solutions; keeps its memory from one to the next.
+#[derive(Clone, Debug)]
+pub(super) struct Recovery {
+    solution: Placement,
+    is_complete: bool,
+    covering: Covering,
+    /// Bins in the order in which an item leaves them.
+    order: Vec<u32>,
+}
+
+/// A solution that covers every item more than once.
+#[derive(Clone, Debug)]
+enum Covering {
+    Unknown,
+    Impossible,
+    /// By item, then bin.
+    Known(Vec<f64>),
+}
+
+impl Recovery {
+    pub(super) fn new(instance: &Assignment) -> Self {
+        let (items, bins) = (instance.items(), instance.bins());
+        Self {
+            solution: Placement { bins, shares: vec![0.0; items * bins], value: 0.0 },
+            is_complete: false,
+            covering: Covering::Unknown,
+            order: Vec::with_capacity(bins),
+        }
+    }
+
+    /// The solution that the last call of `recover` found.
+    pub(super) fn solution(&self) -> Option<&Placement> {
+        self.is_complete.then_some(&self.solution)
+    }
+
+    /// Value of a solution close to what `aggregate` assigns.
+    pub(super) fn recover(
+        &mut self,
+        instance: &Assignment,
+        knapsack: &mut BinaryKnapsack,
+        aggregate: &Lines,
+    ) -> Option<f64> {
+        self.is_complete = false;
+        if aggregate.len() != instance.bins() {
+            return None;
+        }
+        self.load(instance, aggregate);
+        self.is_complete = match instance.sense() {
+            Sense::Maximize => true,
+            Sense::Minimize => self.cover(instance, knapsack),
+        };
+        if self.is_complete {
+            self.price(instance);
+        }
+        self.is_complete.then_some(self.solution.value)
+    }
+
+    fn load(&mut self, instance: &Assignment, aggregate: &Lines) {
+        let bins = instance.bins();
+        self.solution.shares.fill(0.0);
+        for bin in 0..bins {
+            let (coordinates, entries) = aggregate.slope(bin);
+            for (&item, &entry) in coordinates.iter().zip(entries) {
+                if let Some(share) = self.solution.shares.get_mut(item as usize * bins + bin) {
+                    *share += (-entry).max(0.0);
+                }
+            }
+        }
+        self.solution.shares.iter_mut().for_each(|share| *share = share.min(1.0));
+    }
+
+    /// Mixes in as much of a covering of every item as it takes to cover all; false if there is no covering.
+    fn cover(&mut self, instance: &Assignment, knapsack: &mut BinaryKnapsack) -> bool {
+        let bins = instance.bins();
+        let total = |shares: &[f64]| shares.iter().sum::<f64>();
+        if self.solution.shares.chunks_exact(bins).all(|shares| total(shares) >= 1.0 - ROUND_OFF) {
+            return true;
+        }
+        if matches!(self.covering, Covering::Unknown) {
+            self.covering = find_covering(instance, knapsack);
+        }
+        let Covering::Known(covering) = &self.covering else { return false };
+        let portion = self
+            .solution
+            .shares
+            .chunks_exact(bins)
+            .zip(covering.chunks_exact(bins))
+            .map(|(shares, covering)| (1.0 - total(shares), total(covering) - 1.0))
+            .filter(|&(missing, _)| missing > 0.0)
+            .map(|(missing, excess)| missing / (missing + excess))
+            .fold(0.0, f64::max);
+        for (share, covering) in self.solution.shares.iter_mut().zip(covering) {
+            *share = (1.0 - portion) * *share + portion * covering;
+        }
+        true
+    }
+
+    /// Takes items out of where they are worth least until none is there more than once, and adds up.
+    fn price(&mut self, instance: &Assignment) {
+        let sign = instance.sense().opposite().sign();
+        self.solution.value = 0.0;
+        for (item, shares) in self.solution.shares.chunks_exact_mut(instance.bins()).enumerate() {
+            let profit = |bin: usize| instance.profits(bin)[item];
+            if instance.sense() == Sense::Maximize {
+                // Better in no bin than at a loss.
+                shares.iter_mut().enumerate().filter(|(bin, _)| profit(*bin) < 0.0).for_each(|(_, share)| *share = 0.0);
+            }
+            let mut total: f64 = shares.iter().sum();
+            if total > 1.0 {
+                self.order.clear();
+                self.order.extend((0..shares.len() as u32).filter(|&bin| shares[bin as usize] > 0.0));
+                let worth = |bin: u32| sign * profit(bin as usize);
+                self.order.sort_unstable_by(|&one, &other| worth(one).total_cmp(&worth(other)).then(one.cmp(&other)));
+                for share in self.order.iter().map(|&bin| bin as usize) {
+                    let excess = total - 1.0;
+                    if excess <= 0.0 {
+                        break;
+                    }
+                    let taken = shares[share].min(excess);
+                    shares[share] -= taken;
+                    total -= taken;
+                }
+                total = shares.iter().sum();
+            }
+            // What is left to do for exactly once is round-off.
+            if instance.sense() == Sense::Minimize && total > 0.0 {
+                shares.iter_mut().for_each(|share| *share /= total);
+            }
+            self.solution.value += shares.iter().enumerate().map(|(bin, share)| share * profit(bin)).sum::<f64>();
+        }
+    }
+}
+
+/// Looks for a solution that covers every item more than once: bin by bin fills by prices, which fall for items as they
+/// are covered. Their mean also tells where there is no such solution, or none much better.
+fn find_covering(instance: &Assignment, knapsack: &mut BinaryKnapsack) -> Covering {
+    let (items, bins) = (instance.items(), instance.bins());
+    let mut counts = vec![0.0; items * bins];
+    let mut covered = vec![0.0_f64; items];
+    let mut prices = vec![1.0; items];
+    let mut mean_prices = vec![0.0; items];
+    let (mut excess, mut best) = (SMALL_EXCESS, None);
+    for round in 1..=COVERING_ROUNDS {
+        for bin in 0..bins {
+            let least = covered.iter().copied().fold(f64::INFINITY, f64::min);
+            for (price, covered) in prices.iter_mut().zip(&covered) {
+                *price = (PRICE_RATE * (least - covered)).exp();
+            }
+            if knapsack.solve(&prices, instance.weights(bin), instance.capacities()[bin]).is_err() {
+                return Covering::Impossible;
+            }
+            for item in knapsack.chosen().iter().map(|&item| item as usize) {
+                counts[item * bins + bin] += 1.0;
+                covered[item] += 1.0;
+            }
+        }
+        let total: f64 = prices.iter().sum();
+        mean_prices.iter_mut().zip(&prices).for_each(|(mean, price)| *mean += price / total);
+        let least = covered.iter().copied().fold(f64::INFINITY, f64::min) / round as f64;
+        if least - 1.0 > excess {
+            excess = least - 1.0;
+            best = Some(counts.iter().map(|count| count / round as f64).collect());
+        }
+        if excess >= LARGE_EXCESS {
+            break;
+        }
+        if round % CHECKED_ROUNDS == 0 {
+            // Whatever the covering, at these prices it cannot be worth more.
+            let most = (0..bins).try_fold(0.0, |sum, bin| {
+                knapsack.solve(&mean_prices, instance.weights(bin), instance.capacities()[bin]).map(|value| sum + value)
+            });
+            let Ok(most) = most else { return Covering::Impossible };
+            if excess >= 0.5 * (most / round as f64 - 1.0) {
+                break;
+            }
+        }
+    }
+    best.map_or(Covering::Impossible, Covering::Known)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The solution from shares by bin, then item.
+    fn prove(instance: &Assignment, shares: &[f64]) -> Option<Placement> {
+        let mut aggregate = Lines::new();
+        for shares in shares.chunks_exact(instance.items()) {
+            aggregate.push(0.0, shares.iter().enumerate().map(|(item, &share)| (item as u32, -share)));
+        }
+        let mut dual = AssignmentDual::new(instance);
+        let bound = dual.prove(&aggregate);
+        assert_eq!(bound, dual.proof().map(Placement::value));
+        dual.proof().cloned()
+    }
+
+    fn instance(sense: Sense, capacity: u32) -> Assignment {
+        Assignment::new(sense, 2, vec![capacity; 2], vec![4.0, -1.0, 3.0, 2.0], vec![2, 2, 2, 2]).unwrap()
+    }
+
+    #[test]
+    fn an_item_leaves_where_it_is_worth_least() {
+        let solution = prove(&instance(Sense::Maximize, 4), &[0.75, 0.5, 0.5, 0.25]).unwrap();
+        assert_eq!((solution.shares(0), solution.shares(1)), (&[0.75, 0.25][..], &[0.0, 0.25][..]));
+        assert_eq!(solution.value(), 3.0 + 0.75 + 0.5);
+        let solution = prove(&instance(Sense::Minimize, 4), &[0.75, 1.0, 0.5, 0.25]).unwrap();
+        assert_eq!((solution.shares(0), solution.shares(1)), (&[0.5, 0.5][..], &[1.0, 0.0][..]));
+        assert_eq!(solution.value(), 2.0 + 1.5 - 1.0);
+    }
+
+    #[test]
+    fn what_is_missing_comes_from_a_covering() {
+        for change in [1e-2, 1e-5, 1e-8] {
+            let solution = prove(&instance(Sense::Minimize, 4), &[0.0, 1.0, 1.0 - change, 0.0]).unwrap();
+            // Both bins hold both items, so that everything is covered twice: no more than the change is mixed in.
+            assert!((0.0..=2.0 * change).contains(&(solution.value() - 2.0)), "{} at {change}", solution.value());
+        }
+    }
+
+    #[test]
+    fn nothing_is_proved_without_room() {
+        // Each bin holds one of the two items: all can be covered, but only just.
+        let tight = instance(Sense::Minimize, 2);
+        assert_eq!(prove(&tight, &[0.0, 1.0, 1.0, 0.0]).unwrap().value(), 2.0);
+        assert!(prove(&tight, &[0.0, 1.0, 0.9, 0.0]).is_none());
+        assert!(prove(&instance(Sense::Minimize, 1), &[0.0; 4]).is_none());
+        assert_eq!(prove(&instance(Sense::Maximize, 1), &[0.0; 4]).unwrap().value(), 0.0);
+        assert!(AssignmentDual::new(&tight).prove(&Lines::new()).is_none());
+    }
+}

@@ -1,0 +1,228 @@
+//! Examples to train and measure on: instances of files and folders, of generators, and test functions.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use bundlenet::FnOracle;
+use bundlenet::train::{DataSettings, Example, MakeOracle, limited};
+use bundlenet_linalg::Stream;
+
+use crate::{Academic, Error, Family, Generator, Manifest, Problem, ReadOptions, Split};
+
+/// The dual of an instance as an example.
+#[must_use]
+pub fn example_of(name: &str, problem: Problem) -> Example {
+    let oracle: MakeOracle = Arc::new(move || problem.dual());
+    Example { name: name.to_string(), oracle, start: None, optimum: None }
+}
+
+/// The instances that a source names: a folder, a file, `academic`, or `generate:FAMILY:COUNT:SEED` (a family or `max-affine`). Of a source that knows its parts (one that
+/// was generated) only those of the given one.
+///
+/// # Errors
+/// If they cannot be read or generated.
+pub fn read_examples(source: &str, part: Split) -> Result<Vec<Example>, Error> {
+    let data = read_all(std::slice::from_ref(&source.to_string()))?;
+    let knows_parts = source.starts_with("generate:") || Path::new(source).join(Manifest::FILE).exists();
+    let is_wanted = |grouped: &Grouped| !knows_parts || grouped.split == Some(part);
+    Ok(data.into_iter().filter(is_wanted).map(|grouped| grouped.example).collect())
+}
+
+/// An instance with the number that those it shares data with have, too, and the part a manifest puts it in.
+struct Grouped {
+    example: Example,
+    group: usize,
+    split: Option<Split>,
+}
+
+/// Training and validation data.
+#[derive(Clone, Debug)]
+pub struct TrainingData {
+    /// Examples to learn from.
+    pub train: Vec<Example>,
+    /// Examples to choose by.
+    pub validation: Vec<Example>,
+}
+
+impl TrainingData {
+    /// Reads or generates what the settings of a training name, within its limits.
+    ///
+    /// # Errors
+    /// If they cannot be read or generated, or if there are none.
+    pub fn load(settings: &DataSettings) -> Result<Self, Error> {
+        let Self { train, validation } = Self::load_all(&settings.train, &settings.validation)?;
+        let train = limited(train, settings.train_limit);
+        Ok(Self { train, validation: limited(validation, settings.validation_limit) })
+    }
+
+    fn load_all(train: &[String], validation: &[String]) -> Result<Self, Error> {
+        let train_data = read_all(train)?;
+        let (train, validation) = if validation.is_empty() {
+            split(train_data)
+        } else {
+            let examples = |data: Vec<Grouped>| data.into_iter().map(|grouped| grouped.example).collect();
+            // Where a source has parts of its own, what is for validation and test is not to learn from.
+            let has_train = train_data.iter().any(|grouped| grouped.split == Some(Split::Train));
+            let is_train = |grouped: &Grouped| !has_train || grouped.split.is_none_or(|part| part == Split::Train);
+            (examples(train_data.into_iter().filter(is_train).collect()), examples(read_all(validation)?))
+        };
+        match (train.len(), validation.len()) {
+            (0, _) => Err(Error::NoExamples { part: "train" }),
+            (_, 0) => Err(Error::NoExamples { part: "validation" }),
+            _ => Ok(Self { train, validation }),
+        }
+    }
+}
+
+/// Sets a part aside for validation, never through a group.
+fn split(data: Vec<Grouped>) -> (Vec<Example>, Vec<Example>) {
+    let has = |part| data.iter().any(|grouped| grouped.split == Some(part));
+    let has_validation = has(Split::Validation) && has(Split::Train);
+    let groups: Vec<usize> = {
+        let mut groups: Vec<usize> = data.iter().map(|grouped| grouped.group).collect();
+        groups.sort_unstable();
+        groups.dedup();
+        groups
+    };
+    // Every eighth group; of fewer, the last.
+    let held = groups.len().clamp(1, 8);
+    let (mut train, mut validation) = (vec![], vec![]);
+    for Grouped { example, group, split } in data {
+        let part = if has_validation {
+            split.unwrap_or(Split::Train)
+        } else if groups.binary_search(&group).is_ok_and(|rank| rank % held == held - 1) {
+            Split::Validation
+        } else {
+            Split::Train
+        };
+        // With a single group there is nothing to hold out: the figures are then those of the training data.
+        if groups.len() == 1 {
+            train.push(example.clone());
+        }
+        match part {
+            Split::Train => train.push(example),
+            Split::Validation => validation.push(example),
+            Split::Test => {}
+        }
+    }
+    (train, validation)
+}
+
+fn read_all(sources: &[String]) -> Result<Vec<Grouped>, Error> {
+    let mut found: BTreeMap<String, Grouped> = BTreeMap::new();
+    for source in sources {
+        let read = match source.strip_prefix("generate:") {
+            Some(recipe) => generate(source, recipe)?,
+            None if source == ACADEMIC => academic(),
+            None => read_files(Path::new(source))?,
+        };
+        for mut grouped in read {
+            // Instances of different folders may go by the same name.
+            if sources.len() > 1 {
+                grouped.example.name = format!("{source}/{}", grouped.example.name);
+            }
+            found.insert(grouped.example.name.clone(), grouped);
+        }
+    }
+    Ok(found.into_values().collect())
+}
+
+/// The academic functions as a source.
+const ACADEMIC: &str = "academic";
+
+/// The academic functions; with so few, all are to learn from.
+fn academic() -> Vec<Grouped> {
+    let example = |function: Academic| Example {
+        name: format!("{function:?}").to_lowercase(),
+        oracle: Arc::new(move || Box::new(function)),
+        start: Some(function.start()),
+        optimum: Some(function.optimum()),
+    };
+    let grouped = |function| Grouped { example: example(function), group: 0, split: Some(Split::Train) };
+    Academic::ALL.into_iter().map(grouped).collect()
+}
+
+fn generate(source: &str, recipe: &str) -> Result<Vec<Grouped>, Error> {
+    let wrong = || Error::Source { source_name: source.to_string() };
+    let parts: Vec<&str> = recipe.split(':').collect();
+    let [family, count, seed] = parts[..] else { return Err(wrong()) };
+    if family == MAX_AFFINE {
+        let (count, seed) = (count.parse().map_err(|_| wrong())?, seed.parse().map_err(|_| wrong())?);
+        return Ok((0..count).map(|index| max_affine(index, seed)).collect());
+    }
+    let family: Family = family.parse().map_err(|_| wrong())?;
+    let (count, seed): (usize, u64) = (count.parse().map_err(|_| wrong())?, seed.parse().map_err(|_| wrong())?);
+    let generator = Generator::new(family, seed);
+    (0..count)
+        .map(|index| {
+            let generated = generator.instance(index)?;
+            let name = format!("{family}-{seed}/{}", generated.name);
+            let split = Some(generated.split);
+            Ok(Grouped { example: example_of(&name, generated.problem), group: generated.group, split })
+        })
+        .collect()
+}
+
+/// The family of random functions.
+const MAX_AFFINE: &str = "max-affine";
+
+/// A random function `max_i a_i'x + b_i`, bounded below because its slopes average to zero, of 5 to 60 variables.
+fn max_affine(index: usize, seed: u64) -> Grouped {
+    let mut stream = Stream::new(seed, "max-affine", index as u64);
+    let dim = 5 + stream.below(56);
+    let pieces = dim + 2 + stream.below(4 * dim);
+    let mut slopes: Vec<f64> = (0..pieces * dim).map(|_| stream.normal()).collect();
+    for column in 0..dim {
+        let mean = (0..pieces).map(|piece| slopes[piece * dim + column]).sum::<f64>() / pieces as f64;
+        (0..pieces).for_each(|piece| slopes[piece * dim + column] -= mean);
+    }
+    let offsets: Vec<f64> = (0..pieces).map(|_| 10.0 + stream.normal()).collect();
+    let reach = 10.0_f64.powf(2.0 * stream.symmetric());
+    let start: Vec<f64> = (0..dim).map(|_| reach * stream.normal()).collect();
+    let (slopes, offsets) = (Arc::new(slopes), Arc::new(offsets));
+    let oracle: MakeOracle = Arc::new(move || {
+        let (slopes, offsets) = (Arc::clone(&slopes), Arc::clone(&offsets));
+        Box::new(FnOracle::new(dim, move |point: &[f64], subgradient: &mut [f64]| {
+            let value = |piece: usize| {
+                let slope = &slopes[piece * dim..(piece + 1) * dim];
+                offsets[piece] + slope.iter().zip(point).map(|(a, x)| a * x).sum::<f64>()
+            };
+            let (best, greatest) = (0..offsets.len())
+                .map(|piece| (piece, value(piece)))
+                .fold((0, f64::NEG_INFINITY), |best, next| if next.1 > best.1 { next } else { best });
+            subgradient.copy_from_slice(&slopes[best * dim..(best + 1) * dim]);
+            Ok(greatest)
+        }))
+    });
+    let name = format!("{MAX_AFFINE}-{seed}/{index}");
+    let example = Example { name, oracle, start: Some(start), optimum: None };
+    Grouped { example, group: index, split: Some(Split::of_group(index)) }
+}
+
+fn read_files(path: &Path) -> Result<Vec<Grouped>, Error> {
+    let failed = |source| Error::Read { path: path.to_path_buf(), source };
+    if !path.is_dir() {
+        return Ok(vec![read_file(path, None)?]);
+    }
+    if path.join(Manifest::FILE).exists() {
+        let manifest = Manifest::read(path)?;
+        let entries = manifest.instances.into_iter();
+        return entries.map(|entry| read_file(&path.join(entry.file), Some((entry.group, entry.split)))).collect();
+    }
+    let entries = std::fs::read_dir(path).map_err(failed)?;
+    let mut files: Vec<PathBuf> =
+        entries.filter_map(|entry| Some(entry.ok()?.path())).filter(|p| p.is_file()).collect();
+    files.sort_unstable();
+    files.iter().map(|file| read_file(file, None)).collect()
+}
+
+fn read_file(path: &Path, known: Option<(usize, Split)>) -> Result<Grouped, Error> {
+    let problem = Problem::read(path, ReadOptions::default())?;
+    let name = path.file_stem().map_or_else(String::new, |stem| stem.to_string_lossy().into_owned());
+    let digits = name.len() - name.trim_end_matches(|letter: char| letter.is_ascii_digit()).len();
+    let number = name[name.len() - digits..].parse().ok();
+    let group = known.map(|(group, _)| group).or(number).unwrap_or_else(|| name.bytes().map(usize::from).sum());
+    let split = known.map(|(_, split)| split).or(number.map(Split::of_group));
+    Ok(Grouped { example: example_of(&name, problem), group, split })
+}

@@ -1,0 +1,54 @@
+//! Problem families for `bundlenet`: validated instances, readers, writers, generators, and their Lagrangian duals as
+//! oracles with fast exact subproblem solvers.
+//!
+//! ```
+//! use bundlenet::{Settings, Solver};
+//! use bundlenet_problems::{Family, Generator};
+//!
+//! let problem = Generator::new(Family::McSml40, 7).instance(0)?.problem;
+//! let solution = Solver::new(Settings::default())?.solve(&mut *problem.dual())?;
+//! println!("{}: lower bound {} after {} steps", solution.status, solution.value, solution.steps);
+//! # assert!(solution.value > 0.0);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! | topic | where |
+//! |---|---|
+//! | instances and their files | [`Problem`], [`Source`], [`Format`], [`ReadOptions`] |
+//! | network design | [`NetworkDesign`], [`NetworkDesignDual`], [`network_design`] |
+//! | generalised assignment | [`Assignment`], [`AssignmentDual`], [`assignment`] |
+//! | knapsack solvers | [`BinaryKnapsack`], [`ContinuousKnapsack`] |
+//! | data sets from a seed | [`Family`], [`Generator`], [`Manifest`] |
+//! | examples to train and measure on | [`read_examples`], [`TrainingData`] |
+//! | bounds that hold in exact arithmetic | [`Problem::safe_bound`], [`SafeBound`] |
+//! | primal and feasible solutions | [`Problem::recover`], [`ProblemPrimal`] |
+//! | test functions with known optima | [`Academic`] |
+
+// No panic reaches a user, and results go where the caller wants them.
+#![warn(clippy::unwrap_used, clippy::expect_used, clippy::print_stdout, clippy::print_stderr)]
+
+mod academic;
+pub mod assignment;
+mod error;
+mod examples;
+mod format;
+mod generate;
+mod json;
+mod knapsack;
+pub mod network_design;
+mod problem;
+mod recovered;
+mod safe;
+mod text;
+
+pub use academic::Academic;
+pub use assignment::{Assignment, AssignmentDual};
+pub use error::{Element, Error, InvalidInstance, ParseError};
+pub use examples::{TrainingData, example_of, read_examples};
+pub use format::Format;
+pub use generate::{Family, GENERATOR_VERSION, Generated, Generator, Manifest, ManifestEntry, Split};
+pub use knapsack::{BinaryKnapsack, ContinuousKnapsack, HardKnapsack};
+pub use network_design::{NetworkDesign, NetworkDesignDual};
+pub use problem::{Problem, ReadOptions, Source};
+pub use recovered::{ProblemPrimal, Recovered, Violation};
+pub use safe::{SafeBound, UnsafeBound};

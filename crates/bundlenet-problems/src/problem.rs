@@ -1,0 +1,178 @@
+//! An instance of any family, and the file it comes from.
+
+use std::path::Path;
+
+use bundlenet::{Oracle, Primal, Sense};
+
+use crate::error::Error;
+use crate::{
+    Assignment, AssignmentDual, Format, NetworkDesign, NetworkDesignDual, ProblemPrimal, SafeBound, UnsafeBound,
+    assignment, json, network_design, text,
+};
+
+/// An instance of one of the families.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Problem {
+    /// Multicommodity network design (MC).
+    NetworkDesign(NetworkDesign),
+    /// Generalised assignment (GA).
+    Assignment(Assignment),
+}
+
+/// What a file does not say of itself.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct ReadOptions {
+    /// Sense of a generalised assignment file that does not state it. Without it, text minimises (with `= 1`) and
+    /// JSON maximises (with `<= 1`).
+    pub sense: Option<Sense>,
+    /// Which problem of a file with several, counted from 1.
+    pub problem: Option<usize>,
+}
+
+/// What a file holds.
+#[derive(Clone, Debug)]
+pub struct Source {
+    /// What errors call the file.
+    pub file: String,
+    /// Its format.
+    pub format: Format,
+    /// Whether it is compressed.
+    pub is_gzip: bool,
+    /// The instances in it: only generalised assignment text can hold several.
+    pub problems: Vec<Problem>,
+}
+
+impl Source {
+    /// Reads all instances of a file in any known format, plain or gzip; the content tells which. `sense` is that of
+    /// a generalised assignment file that does not state it.
+    ///
+    /// # Errors
+    /// If the file cannot be read or is not as its format demands (with file, line, expected and found).
+    pub fn read(path: impl AsRef<Path>, sense: Option<Sense>) -> Result<Self, Error> {
+        let path = path.as_ref();
+        Self::parse(&path.display().to_string(), text::read_file(path)?, sense)
+    }
+
+    /// Reads all instances in the bytes of a file; `file` is what errors call it.
+    ///
+    /// # Errors
+    /// As [`Source::read`].
+    pub fn parse(file: &str, bytes: Vec<u8>, sense: Option<Sense>) -> Result<Self, Error> {
+        let is_gzip = text::is_gzip(&bytes);
+        let bytes = text::decompress(bytes).map_err(|source| Error::Read { path: file.into(), source })?;
+        // A title in another encoding is no obstacle; anything else that is no text fails as a wrong token.
+        let text = String::from_utf8_lossy(&bytes);
+        let text = text.strip_prefix('\u{feff}').unwrap_or(&text);
+        let format = Format::detect(text);
+        let problems = match format {
+            Format::Json => {
+                let raw = json::RawInstance::parse(file, text)?;
+                if raw.fields.tail.is_some() || raw.fields.nodes.is_some() {
+                    vec![Problem::NetworkDesign(network_design::parse::json(&raw)?)]
+                } else if raw.fields.bins.is_some() || raw.fields.items.is_some() {
+                    vec![Problem::Assignment(assignment::parse::json(&raw, sense)?)]
+                } else {
+                    return Err(raw.unknown().into());
+                }
+            }
+            Format::Dat => vec![Problem::NetworkDesign(network_design::parse::dat(file, text)?)],
+            Format::Dow => vec![Problem::NetworkDesign(network_design::parse::dow(file, text)?)],
+            Format::AssignmentText => assignment::parse::text(file, text, sense.unwrap_or(Sense::Minimize))?
+                .into_iter()
+                .map(Problem::Assignment)
+                .collect(),
+        };
+        Ok(Self { file: file.to_string(), format, is_gzip, problems })
+    }
+
+    /// The problem with a number, counted from 1; without one, the only problem.
+    ///
+    /// # Errors
+    /// If there is none with that number, or none was given and there are several.
+    pub fn choose(mut self, number: Option<usize>) -> Result<Problem, Error> {
+        let found = self.problems.len();
+        match number {
+            None if found == 1 => Ok(self.problems.swap_remove(0)),
+            Some(chosen) if (1..=found).contains(&chosen) => Ok(self.problems.swap_remove(chosen - 1)),
+            chosen => Err(Error::ProblemNumber { file: self.file, found, chosen }),
+        }
+    }
+}
+
+impl Problem {
+    /// Reads an instance from a file in any known format, plain or gzip; the content tells which.
+    ///
+    /// # Errors
+    /// If the file cannot be read, is not as its format demands (with file, line, expected and found), or holds
+    /// several problems and `options` does not choose one.
+    pub fn read(path: impl AsRef<Path>, options: ReadOptions) -> Result<Self, Error> {
+        Source::read(path, options.sense)?.choose(options.problem)
+    }
+
+    /// The instance as text in a format.
+    ///
+    /// # Errors
+    /// If the format cannot hold it.
+    pub fn to_text(&self, format: Format) -> Result<String, Error> {
+        match self {
+            Self::NetworkDesign(instance) => instance.to_text(format),
+            Self::Assignment(instance) => instance.to_text(format),
+        }
+    }
+
+    /// The Lagrangian dual as an oracle.
+    #[must_use]
+    pub fn dual(&self) -> Box<dyn Oracle + Send> {
+        match self {
+            Self::NetworkDesign(instance) => Box::new(NetworkDesignDual::new(instance)),
+            Self::Assignment(instance) => Box::new(AssignmentDual::new(instance)),
+        }
+    }
+
+    /// What the primal solution of a run on the dual comes to, in the problem's terms: as it is, repaired, and rounded to one that
+    /// is feasible, whose value bounds the optimum from the other side.
+    ///
+    /// ```
+    /// use bundlenet::{Family, Generator, Settings, Silent, solve};
+    ///
+    /// let problem = Generator::new(Family::Ga10x100, 7).instance(0)?.problem;
+    /// let settings = Settings { primal: true, ..Settings::default() }.check()?;
+    /// let solution = solve(&mut *problem.dual(), None, &settings, &mut Silent, None)?;
+    /// let recovered = solution.primal.as_ref().map(|primal| problem.recover(primal));
+    /// let value = recovered.and_then(|recovered| recovered.feasible_value());
+    /// // Often the best one there is: the same value, up to round-off.
+    /// assert!(value.is_some_and(|value| (0.99..1.0 + 1e-9).contains(&(value / solution.value))));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn recover(&self, primal: &Primal) -> ProblemPrimal {
+        match self {
+            Self::NetworkDesign(instance) => ProblemPrimal::NetworkDesign(instance.recover(primal)),
+            Self::Assignment(instance) => ProblemPrimal::Assignment(instance.recover(primal)),
+        }
+    }
+
+    /// A bound on the optimum that holds in exact arithmetic: the value of the dual at multipliers, rounded to dyadic
+    /// numbers. It costs less than two oracle calls.
+    ///
+    /// # Errors
+    /// If the data are not integers, or too large; if the multipliers are not finite, too large, or of another number
+    /// than the dual's.
+    pub fn safe_bound(&self, multipliers: &[f64]) -> Result<SafeBound, UnsafeBound> {
+        match self {
+            Self::NetworkDesign(instance) => instance.safe_bound(multipliers),
+            Self::Assignment(instance) => instance.safe_bound(multipliers),
+        }
+    }
+
+    /// Whether there are safe bounds: data have to be integers, and not too large.
+    ///
+    /// # Errors
+    /// If there are none, with the number at fault.
+    pub fn check_integers(&self) -> Result<(), UnsafeBound> {
+        match self {
+            Self::NetworkDesign(instance) => instance.check_integers(),
+            Self::Assignment(instance) => instance.check_integers(),
+        }
+    }
+}

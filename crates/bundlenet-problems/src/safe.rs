@@ -1,0 +1,261 @@
+//! Bounds that hold in exact arithmetic.
+//!
+//! Any multipliers give a valid bound, so they may be rounded to multiples of `2^-bits`. With integer data the
+//! subproblems at such multipliers are problems in integers once everything is multiplied by `2^bits`, and 64 bits
+//! suffice where `bits` is chosen by the magnitudes ([`Grid::finest`]). Only the last step, from a fraction to a
+//! floating-point number, rounds, and it rounds away from the optimum.
+
+use std::fmt;
+
+use thiserror::Error;
+
+use crate::error::{Element, InvalidInstance};
+use bundlenet::Sense;
+use bundlenet_linalg::simd::{LANES, Lanes, multiversion};
+
+/// Numbers on the grid stay within this, in units of the grid, and data within it as they are: `2^50`, so that sums of
+/// a few of them are exact even as floating-point numbers.
+const MOST_NUMBER: f64 = (1_u64 << 50) as f64;
+
+/// Sums that a subproblem adds up stay within this, in units of the grid: `2^61`, a quarter of what 64 bits hold. What
+/// is left is more than what rounding the multipliers, and rounding in the choice of the grid, can add.
+const MOST_SUM: f64 = (1_u64 << 61) as f64;
+
+/// The finest grid.
+const MOST_BITS: u32 = 50;
+
+/// Adding it to a number within `2^51` leaves no bits for a fraction; the integer is then in the last bits.
+const ROUNDING: f64 = 1.5 * (1_u64 << 52) as f64;
+
+/// A bound on the optimum of a problem that no rounding error can make wrong: the exact value of the Lagrangian dual at
+/// [`SafeBound::multipliers`], or, where a 0/1 knapsack is too hard to solve, its relaxation in its place.
+///
+/// A lower bound where the problem minimises, an upper bound where it maximises. As text it is an exact fraction, such
+/// as `-7/4`.
+///
+/// ```
+/// use bundlenet::{Assignment, Sense};
+///
+/// // One bin holds one of the two items; at a price of a third each, the better one is worth 3 - 1/3.
+/// let problem = Assignment::new(Sense::Maximize, 2, vec![1], vec![3.0, 2.0], vec![1, 1])?;
+/// let bound = problem.safe_bound(&[1.0 / 3.0, 1.0 / 3.0])?;
+/// assert!((bound.value() - (3.0 + 1.0 / 3.0)).abs() < 1e-12);
+/// assert_eq!(problem.safe_bound(&[0.25, 0.5])?.to_string(), "7/2");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Debug, PartialEq)]
+pub struct SafeBound {
+    numerator: i128,
+    bits: u32,
+    dual_sense: Sense,
+    multipliers: Vec<f64>,
+}
+
+impl SafeBound {
+    /// The bound as a floating-point number: rounded down if it is a lower bound, up if it is an upper one, so that
+    /// it is a bound, too.
+    #[must_use]
+    pub fn value(&self) -> f64 {
+        let nearest = self.numerator as f64;
+        // Within 2^127 by far, so that the way back is exact.
+        let back = nearest as i128;
+        let safe = match self.dual_sense {
+            Sense::Maximize if back > self.numerator => nearest.next_down(),
+            Sense::Minimize if back < self.numerator => nearest.next_up(),
+            _ => nearest,
+        };
+        safe / power(self.bits)
+    }
+
+    /// Numerator and denominator of the bound in lowest terms; the denominator is a power of two.
+    #[must_use]
+    pub fn fraction(&self) -> (i128, i128) {
+        let common = self.numerator.trailing_zeros().min(self.bits);
+        (self.numerator >> common, 1 << (self.bits - common))
+    }
+
+    /// The multipliers that the bound is the value of the dual at: those asked for, rounded to dyadic numbers.
+    #[must_use]
+    pub fn multipliers(&self) -> &[f64] {
+        &self.multipliers
+    }
+}
+
+impl fmt::Display for SafeBound {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.fraction() {
+            (numerator, 1) => write!(formatter, "{numerator}"),
+            (numerator, denominator) => write!(formatter, "{numerator}/{denominator}"),
+        }
+    }
+}
+
+/// Why there is no safe bound.
+#[derive(Clone, Debug, Error, PartialEq)]
+#[non_exhaustive]
+pub enum UnsafeBound {
+    /// A number of the instance is not whole, or too large.
+    #[error("safe bounds need integer data: {0}")]
+    Data(InvalidInstance),
+    /// The numbers of the instance are such that sums of them, or of their products, do not fit.
+    #[error("safe bounds need smaller data: expected sums that 64 bits hold, found up to {found:e}")]
+    DataRange {
+        /// What they may come to.
+        found: f64,
+    },
+    /// There are more or fewer multipliers than the dual has.
+    #[error("the multipliers have the wrong length: expected {expected}, found {found}")]
+    Length {
+        /// Dimension of the dual.
+        expected: usize,
+        /// Multipliers given.
+        found: usize,
+    },
+    /// A multiplier is not finite.
+    #[error("multiplier {index}: expected a finite number, found {found}")]
+    NotFinite {
+        /// Which one, counted from 0.
+        index: usize,
+        /// What it is.
+        found: f64,
+    },
+    /// A multiplier is so large that sums of its products with the data do not fit.
+    #[error(
+        "safe bounds need smaller multipliers: expected 64 bits to hold their products with the data, found {found:e}"
+    )]
+    MultiplierRange {
+        /// The greatest magnitude.
+        found: f64,
+    },
+}
+
+/// What the largest numbers in a subproblem are made of, beside multipliers.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Magnitudes {
+    /// Largest cost or profit.
+    pub(super) cost: f64,
+    /// How many multipliers are added to it.
+    pub(super) multipliers: f64,
+    /// How often it is counted.
+    pub(super) amount: f64,
+    /// What is added to that.
+    pub(super) fixed: f64,
+}
+
+impl Magnitudes {
+    /// The greatest number, and the greatest sum, for multipliers up to a size.
+    fn extremes(&self, multiplier: f64) -> (f64, f64) {
+        let number = self.cost + self.multipliers * multiplier;
+        (number, self.fixed + number * self.amount)
+    }
+
+    /// Refuses data for which there is no grid whatever the multipliers.
+    pub(super) fn check(self) -> Result<Self, UnsafeBound> {
+        if self.amount > MOST_NUMBER {
+            return Err(UnsafeBound::DataRange { found: self.amount });
+        }
+        let (number, sum) = self.extremes(0.0);
+        Grid::finest(number, sum).map(|_| self).ok_or(UnsafeBound::DataRange { found: sum })
+    }
+
+    /// Rounds multipliers to the finest grid, and up to `least`.
+    pub(super) fn round(&self, multipliers: &[f64], expected: usize, least: f64) -> Result<Rounded, UnsafeBound> {
+        if multipliers.len() != expected {
+            return Err(UnsafeBound::Length { expected, found: multipliers.len() });
+        }
+        if let Some(index) = multipliers.iter().position(|multiplier| !multiplier.is_finite()) {
+            return Err(UnsafeBound::NotFinite { index, found: multipliers[index] });
+        }
+        let largest = extent(multipliers).largest;
+        let (number, sum) = self.extremes(largest);
+        let grid = Grid::finest(number, sum).ok_or(UnsafeBound::MultiplierRange { found: largest })?;
+        let multipliers = multipliers.iter().map(|multiplier| grid.round(multiplier.max(least))).collect();
+        Ok(Rounded { grid, multipliers })
+    }
+}
+
+/// Multipliers on a grid.
+pub(super) struct Rounded {
+    pub(super) grid: Grid,
+    pub(super) multipliers: Vec<f64>,
+}
+
+impl Rounded {
+    /// A bound in units of the grid.
+    pub(super) fn bound(self, units: i128, dual_sense: Sense) -> SafeBound {
+        SafeBound { numerator: units, bits: self.grid.bits, dual_sense, multipliers: self.multipliers }
+    }
+}
+
+/// The multiples of a power of two.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Grid {
+    bits: u32,
+    /// Units of the grid in 1.
+    scale: f64,
+}
+
+impl Grid {
+    /// The finest grid on which numbers and sums up to these fit, if there is one.
+    fn finest(number: f64, sum: f64) -> Option<Self> {
+        (0..=MOST_BITS)
+            .rev()
+            .map(|bits| Self { bits, scale: power(bits) })
+            .find(|grid| number * grid.scale <= MOST_NUMBER && sum * grid.scale <= MOST_SUM)
+    }
+
+    /// The nearest number on the grid.
+    fn round(self, number: f64) -> f64 {
+        // Adding zero turns -0 into 0.
+        (number * self.scale + ROUNDING - ROUNDING) / self.scale + 0.0
+    }
+
+    /// A number on the grid, in its units.
+    #[inline(always)]
+    pub(super) fn units(self, number: f64) -> i64 {
+        ((number * self.scale + ROUNDING).to_bits() as i64).wrapping_sub(ROUNDING.to_bits() as i64)
+    }
+}
+
+fn power(bits: u32) -> f64 {
+    (1_u64 << bits) as f64
+}
+
+/// The greatest magnitude among data, which have to be whole and within `2^50`.
+pub(super) fn largest_integer(data: &[f64], element: impl Fn(usize) -> Element) -> Result<f64, UnsafeBound> {
+    let Extent { largest, fraction } = extent(data);
+    if largest <= MOST_NUMBER && fraction == 0.0 {
+        return Ok(largest);
+    }
+    let is_wrong = |number: &f64| number.abs() > MOST_NUMBER || number.fract() != 0.0;
+    match data.iter().position(is_wrong) {
+        Some(at) => Err(UnsafeBound::Data(InvalidInstance::new(element(at), "an integer within 2^50", data[at]))),
+        None => Ok(largest),
+    }
+}
+
+/// How large numbers are, and how far from whole.
+struct Extent {
+    largest: f64,
+    fraction: f64,
+}
+
+#[inline(always)]
+fn extent_kernel<L: Lanes>(numbers: &[f64]) -> Extent {
+    let (zero, rounding) = (L::splat(0.0), L::splat(ROUNDING));
+    let (mut largest, mut fraction) = (zero, zero);
+    let (chunks, rest) = numbers.as_chunks();
+    let mut last = [0.0; LANES];
+    last[..rest.len()].copy_from_slice(rest);
+    for chunk in chunks.iter().chain([&last]) {
+        let number = L::load_array(chunk);
+        let difference = number.add(rounding).sub(rounding).sub(number);
+        largest = number.max(zero.sub(number)).max(largest);
+        fraction = difference.max(zero.sub(difference)).max(fraction);
+    }
+    Extent { largest: largest.greatest(), fraction: fraction.greatest() }
+}
+
+multiversion! {
+    fn extent(numbers: &[f64]) -> Extent = extent_kernel;
+}

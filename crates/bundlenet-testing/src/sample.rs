@@ -1,0 +1,161 @@
+//! Small instances of both families, random and by hand.
+
+use bundlenet::Sense;
+use bundlenet_problems::network_design::{Arc, Commodity};
+use bundlenet_problems::{Assignment, NetworkDesign};
+use proptest::prelude::*;
+
+/// Networks with parallel arcs, loops, real data and ties.
+pub fn network() -> impl Strategy<Value = NetworkDesign> {
+    (2_usize..6, 1_usize..12, 1_usize..20).prop_flat_map(|(nodes, arcs, commodities)| {
+        let arc = (0..nodes, 0..nodes, -5.0..60.0_f64, 0.5..40.0_f64)
+            .prop_map(|(tail, head, fixed_cost, capacity)| Arc { tail, head, fixed_cost, capacity });
+        let commodity = (0..nodes, 1..nodes, 0.0..20.0_f64).prop_map(move |(origin, shift, demand)| Commodity {
+            origin,
+            destination: (origin + shift) % nodes,
+            demand,
+        });
+        let cost = prop_oneof![(0_i32..9).prop_map(f64::from), -2.0..15.0_f64];
+        (
+            prop::collection::vec(arc, arcs),
+            prop::collection::vec(commodity, commodities),
+            prop::collection::vec(cost, arcs * commodities),
+        )
+            .prop_map(move |(arcs, commodities, costs)| NetworkDesign::new(nodes, arcs, commodities, costs).unwrap())
+    })
+}
+
+/// Assignments in both senses, with items that weigh nothing, too much, or are worth less than nothing.
+pub fn assignment() -> impl Strategy<Value = Assignment> {
+    (1_usize..5, 1_usize..30, any::<bool>()).prop_flat_map(|(bins, items, maximize)| {
+        let sense = if maximize { Sense::Maximize } else { Sense::Minimize };
+        let profit = prop_oneof![(0_i32..20).prop_map(f64::from), -5.0..50.0_f64];
+        (
+            prop::collection::vec(1_u32..60, bins),
+            prop::collection::vec(profit, bins * items),
+            prop::collection::vec(0_u32..25, bins * items),
+        )
+            .prop_map(move |(capacities, profits, weights)| {
+                Assignment::new(sense, items, capacities, profits, weights).unwrap()
+            })
+    })
+}
+
+/// Networks with whole data, small enough to try all designs.
+pub fn tiny_network() -> impl Strategy<Value = NetworkDesign> {
+    let data = |(arcs, commodities): (usize, usize)| {
+        (
+            prop::collection::vec((0_usize..3, 1_usize..3, 0_i32..20, 1_i32..4), arcs),
+            prop::collection::vec((0_usize..3, 1_usize..3, 1_i32..4), commodities),
+            prop::collection::vec(0_i32..9, arcs * commodities),
+        )
+    };
+    (1_usize..6, 1_usize..3).prop_flat_map(data).prop_map(|(arcs, demands, costs)| {
+        let arc = |(tail, shift, fixed, capacity): (usize, usize, i32, i32)| Arc {
+            tail,
+            head: (tail + shift) % 3,
+            fixed_cost: fixed.into(),
+            capacity: capacity.into(),
+        };
+        let commodity = |(origin, shift, demand): (usize, usize, i32)| Commodity {
+            origin,
+            destination: (origin + shift) % 3,
+            demand: demand.into(),
+        };
+        let arcs = arcs.into_iter().map(arc).collect();
+        let commodities = demands.into_iter().map(commodity).collect();
+        NetworkDesign::new(3, arcs, commodities, costs.into_iter().map(f64::from).collect()).unwrap()
+    })
+}
+
+/// Assignments with whole data in both senses, small enough to try all.
+pub fn tiny_assignment() -> impl Strategy<Value = Assignment> {
+    let data = |(bins, items): (usize, usize)| {
+        (
+            prop::collection::vec(1_u32..30, bins),
+            prop::collection::vec((0_i32..20).prop_map(f64::from), bins * items),
+            prop::collection::vec(1_u32..15, bins * items),
+        )
+    };
+    let sense = prop_oneof![Just(Sense::Maximize), Just(Sense::Minimize)];
+    ((1_usize..4, 1_usize..6).prop_flat_map(data), sense).prop_map(|((capacities, profits, weights), sense)| {
+        let items = profits.len() / capacities.len();
+        Assignment::new(sense, items, capacities, profits, weights).unwrap()
+    })
+}
+
+/// A point with whole numbers, which make ties, and real ones.
+pub fn point(seed: u64, dim: usize) -> Vec<f64> {
+    let mut state = seed | 1;
+    (0..dim)
+        .map(|_| {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            let number = (state >> 11) as f64 / (1_u64 << 53) as f64 * 24.0 - 12.0;
+            if state >> 60 & 1 == 0 { number.round() } else { number }
+        })
+        .collect()
+}
+
+/// Two nodes, two parallel arcs, two commodities, in `.dat`.
+pub const DAT: &str = "\
+2 2 2
+2 1 10 5 2
+1 3 2
+2 4 1
+2 1 20 9 2
+1 1 2
+2 2 1
+1 1 -2
+1 2 2
+2 1 -1
+2 2 1
+";
+
+/// The same graph in `.dow`.
+pub const DOW: &str = "\
+MULTIGEN.DAT:
+2 2 2
+1 2 3 5 10 1 1
+1 2 1 9 20 1 2
+1 2 2
+1 2 1
+";
+
+/// The same instance as `DAT` in the published JSON, with other things in it.
+pub const NETWORK_JSON: &str = r#"{
+"features": {"anything": [1, [2]]},
+"instance": {
+  "N": 2,
+  "tail": [0, 0],
+  "head": [1, 1],
+  "f": [10, 20],
+  "c": [5, 9],
+  "o": [0, 0],
+  "d": [1, 1],
+  "q": [2, 1],
+  "r": [[3, 1],
+        [4, 2]],
+  "K": 2
+},
+"labels": {"Ld": 12.5}
+}
+"#;
+
+/// Two bins, three items.
+pub const ASSIGNMENT_TEXT: &str = "\
+2 3
+1 2 3
+4 5 6
+1 1 2
+2 1 1
+3 2
+";
+
+/// The same, as the published JSON.
+pub const ASSIGNMENT_JSON: &str = r#"{"instance": {"I": 3, "J": 2,
+  "c": [3, 2],
+  "p": [[1, 2, 3], [4, 5, 6]],
+  "w": [[1, 1, 2],
+        [2, 1, 1]]},
+ "labels": {"Ld": 9.0}}
+"#;

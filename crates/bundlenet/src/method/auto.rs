@@ -1,0 +1,405 @@
+//! The default: a network for the start, exact masters for the end, a proof.
+//!
+//! A network brings a function down in the fewest evaluations that cuts of the whole function allow, and in the least time. But
+//! it converges slowly and proves little. An exact master with cuts of each component needs a fraction of the evaluations, and
+//! each of its masters takes longer; with cuts of the whole function many cheap steps may do more in the same time. `phase.rs`
+//! decides which of them takes the next step; here they hand over to each other.
+
+use bundlenet_linalg::sparse::{pairs, sparse_dot};
+use bundlenet_linalg::vectors::Padded;
+
+use super::phase::{CONSTANTS, End, Phase, Situation, next_phase};
+use super::{BundleMethod, Gap, Minimize, NetworkMethod, Progress};
+use crate::master::{ComponentProposer, Proposer, Proximity, QuadraticProposer, Seconds, Strategy};
+use crate::model::{Bundle, ComponentBundle, FIRST_CUTS, Model, Pruning, Saved, StepLength, Weighing};
+use crate::oracle::{CutsOf, Detail, Evaluation, EvaluationError, Function, Primal};
+
+/// The methods `auto` and `hybrid`.
+pub(crate) struct Auto {
+    phase: Phase,
+    /// The methods of the phases. Components wait while cuts of the whole function are at work.
+    network: Option<NetworkMethod>,
+    components: Option<BundleMethod<ComponentProposer>>,
+    aggregated: Option<BundleMethod<QuadraticProposer>>,
+    /// Evaluations of the network by component; none where components are not used.
+    recent: Option<Recent>,
+    prunings: Prunings,
+    /// Steps of this phase.
+    steps: usize,
+    /// The best value at the start and after each step of the network.
+    bests: Vec<f64>,
+    first_gap: f64,
+    component_work: Option<f64>,
+    slow_steps: usize,
+    /// How the method of this phase ended, and how that of the aggregated phase did before the proof.
+    end: Option<Progress>,
+    last_word: Option<Progress>,
+    /// Work of the whole run, and what the proof phase has left of as much again, in nanoseconds.
+    work: f64,
+    proof_work: f64,
+    /// Wall time of methods that are gone.
+    earlier: Seconds,
+}
+
+/// How cuts are forgotten: those of the whole function, and those of components.
+#[derive(Clone, Copy)]
+pub(crate) struct Prunings {
+    pub(crate) aggregated: Pruning,
+    pub(crate) components: Pruning,
+}
+
+impl Auto {
+    fn begin(phase: Phase, prunings: Prunings) -> Self {
+        Self {
+            phase,
+            network: None,
+            components: None,
+            aggregated: None,
+            recent: None,
+            prunings,
+            steps: 0,
+            bests: vec![],
+            first_gap: f64::INFINITY,
+            component_work: None,
+            slow_steps: 0,
+            end: None,
+            last_word: None,
+            work: 0.0,
+            proof_work: 0.0,
+            earlier: Seconds::default(),
+        }
+    }
+
+    /// Begins with a network, and remembers the start by component if components may come later.
+    pub(crate) fn with_network(
+        network: NetworkMethod,
+        start: Evaluation,
+        uses_components: bool,
+        prunings: Prunings,
+    ) -> Self {
+        let recent = uses_components.then(|| Recent(vec![(1, start)]));
+        let bests = vec![network.best()];
+        Self { network: Some(network), recent, bests, ..Self::begin(Phase::Network, prunings) }
+    }
+
+    /// Begins with components.
+    pub(crate) fn with_components(components: BundleMethod<ComponentProposer>, prunings: Prunings) -> Self {
+        Self { components: Some(components), component_work: Some(0.0), ..Self::begin(Phase::Components, prunings) }
+    }
+
+    fn situation(&self, function: &Function<'_>) -> Situation {
+        let gap = match self.phase {
+            Phase::Network => self.network.as_ref().map(|method| method.promised_gap(function)),
+            Phase::Aggregated => self.aggregated.as_ref().map(|method| method.promised_gap(function)),
+            Phase::Components | Phase::Proof | Phase::Over => {
+                self.components.as_ref().map(|method| method.promised_gap(function))
+            }
+        };
+        let last = self.bests.len().saturating_sub(1);
+        let since = |step: usize| self.bests.get(step).zip(self.bests.last()).map_or(0.0, |(first, last)| first - last);
+        let proves = |is_provable: Option<bool>| is_provable == Some(true);
+        let by_components = proves(self.components.as_ref().map(BundleMethod::is_provable));
+        let without = proves(self.aggregated.as_ref().map(BundleMethod::is_provable));
+        Situation {
+            phase: self.phase,
+            steps: self.steps,
+            end: self.end.map(|end| self.kind_of(end)),
+            decrease: since(0),
+            recent_decrease: since(last.saturating_sub(CONSTANTS.window)),
+            dim: function.dim(),
+            gap: gap.unwrap_or(f64::INFINITY),
+            first_gap: self.first_gap,
+            oracle_work: function.work(),
+            component_work: self.component_work,
+            slow_steps: self.slow_steps,
+            can_prove: by_components && !without,
+            proof_work: self.proof_work,
+        }
+    }
+
+    fn kind_of(&self, end: Progress) -> End {
+        let is_provable = match self.phase {
+            Phase::Network => self.network.as_ref().is_some_and(BundleMethod::is_provable),
+            Phase::Aggregated => self.aggregated.as_ref().is_some_and(BundleMethod::is_provable),
+            Phase::Components | Phase::Proof | Phase::Over => {
+                self.components.as_ref().is_some_and(BundleMethod::is_provable)
+            }
+        };
+        if matches!(end, Progress::Optimal) && is_provable { End::Proved } else { End::Unproved }
+    }
+
+    /// The method of the present phase.
+    fn active(&self) -> Option<&dyn Minimize> {
+        match self.phase {
+            Phase::Network => self.network.as_ref().map(|method| method as &dyn Minimize),
+            Phase::Aggregated => self.aggregated.as_ref().map(|method| method as &dyn Minimize),
+            Phase::Components | Phase::Proof | Phase::Over => {
+                self.components.as_ref().map(|method| method as &dyn Minimize)
+            }
+        }
+    }
+
+    /// Goes over to another phase; a move to another centre is a step of its own.
+    fn enter(&mut self, next: Phase, function: &mut Function<'_>) -> Result<Option<Progress>, EvaluationError> {
+        let situation = self.situation(function);
+        (self.first_gap, self.steps, self.slow_steps) = (situation.gap, 0, 0);
+        self.last_word = self.end.take();
+        if next == Phase::Proof {
+            self.proof_work = self.work;
+        }
+        let before = std::mem::replace(&mut self.phase, next);
+        match (before, next) {
+            (Phase::Network, _) => self.leave_network(function),
+            (Phase::Components, _) => {
+                self.aggregate(function);
+                Ok(None)
+            }
+            _ => self.return_to_components(function),
+        }
+    }
+
+    /// Hands the cuts of the network over to an exact master, and those of its last evaluations to one by component.
+    fn leave_network(&mut self, function: &mut Function<'_>) -> Result<Option<Progress>, EvaluationError> {
+        let Some(network) = self.network.take() else { return Ok(None) };
+        self.earlier = self.earlier + network.seconds();
+        let (dim, eta, tolerance) = (function.dim(), network.proposal().eta, network.tolerance());
+        if let Some(Recent(evaluations)) = self.recent.take() {
+            let cuts = remembered_cuts(evaluations, function);
+            let proximity = Proximity::going_on_with_components(CONSTANTS.component_eta * eta);
+            let proposer = ComponentProposer::new(proximity, function.domain(), dim);
+            let mut components = BundleMethod::new(function, cuts, proposer, self.prunings.components, tolerance);
+            // Components that do not know the best point begin with an evaluation at the network's centre.
+            let is_behind = components.model().centre().value > network.best();
+            components.adopt(&network);
+            let moved = self.phase == Phase::Components && is_behind;
+            let progress = if moved { Some(components.move_to(function, &network)?) } else { None };
+            self.components = Some(components);
+            if self.phase == Phase::Components {
+                return Ok(progress);
+            }
+        }
+        let proposer = QuadraticProposer::new(Proximity::going_on(eta), function.domain(), dim);
+        let cuts = network.model().clone().weighed_by(Weighing::Master);
+        let mut aggregated = BundleMethod::new(function, cuts, proposer, self.prunings.aggregated, tolerance);
+        aggregated.adopt(&network);
+        self.aggregated = Some(aggregated);
+        Ok(None)
+    }
+
+    /// Goes on with cuts of the whole function: the combination of all cuts with their weights, and the newest cut.
+    fn aggregate(&mut self, function: &mut Function<'_>) {
+        let Some(components) = &mut self.components else { return };
+        components.prove(function);
+        let eta = CONSTANTS.aggregated_eta * components.proposal().eta;
+        let proximity = Proximity::new(Strategy::Adaptive, eta.max(f64::MIN_POSITIVE));
+        let proposer = QuadraticProposer::new(proximity, function.domain(), function.dim());
+        let model = components.model();
+        let (combination, error) = model.aggregate_all();
+        let centre = model.centre();
+        let cap = self.prunings.aggregated.cap.min(FIRST_CUTS);
+        let bundle = Bundle::new(&centre.point, centre.value, function.domain(), cap);
+        let bundle = bundle.with_cut(&combination, error, model.primal(components.proposal()));
+        let seen = components.last_seen();
+        let mut newest = Padded::of(function.linear());
+        seen.minorants.subgradients().add_to(newest.numbers_mut(function.dim()));
+        let way = centre.point.iter().zip(&seen.point).map(|(to, from)| to - from);
+        let rise: f64 = newest.numbers(function.dim()).iter().zip(way).map(|(entry, way)| entry * way).sum();
+        let error = centre.value - (seen.value + rise);
+        let bundle = bundle.with_cut(&newest, error, seen.solutions.as_ref().map(Primal::of_all));
+        let (pruning, tolerance) = (self.prunings.aggregated, components.tolerance());
+        let mut aggregated = BundleMethod::new(function, bundle, proposer, pruning, tolerance);
+        aggregated.adopt(components);
+        self.aggregated = Some(aggregated);
+    }
+
+    /// Goes on with the components, from the point that was reached without them.
+    fn return_to_components(&mut self, function: &mut Function<'_>) -> Result<Option<Progress>, EvaluationError> {
+        let (Some(components), Some(aggregated)) = (&mut self.components, self.aggregated.take()) else {
+            return Ok(None);
+        };
+        self.earlier = self.earlier + aggregated.seconds();
+        components.move_to(function, &aggregated).map(Some)
+    }
+
+    /// One step of the present phase.
+    fn advance(&mut self, function: &mut Function<'_>) -> Result<Progress, EvaluationError> {
+        let keeps_components = self.recent.is_some() && CONSTANTS.keeps_components(&self.situation(function));
+        let progress = match self.phase {
+            Phase::Network => step_of(&mut self.network, function, |network| {
+                network.set_detail(if keeps_components { Detail::Both } else { Detail::Whole });
+            })?,
+            Phase::Aggregated => step_of(&mut self.aggregated, function, |_| ())?,
+            Phase::Components | Phase::Proof | Phase::Over => step_of(&mut self.components, function, |_| ())?,
+        };
+        self.steps += 1;
+        self.note(progress, function);
+        Ok(progress)
+    }
+
+    /// Takes note of a step.
+    fn note(&mut self, progress: Progress, function: &mut Function<'_>) {
+        let is_step = matches!(progress, Progress::Step(_));
+        if !is_step {
+            self.end = Some(progress);
+        }
+        let mut master_work =
+            CONSTANTS.aggregated_work + CONSTANTS.aggregated_work_per_variable * function.dim() as f64;
+        match self.phase {
+            Phase::Network => {
+                let Some(network) = &self.network else { return };
+                self.bests.push(network.best());
+                if let Some(recent) = self.recent.as_mut() {
+                    if is_step && !network.last_seen().minorants.is_empty() {
+                        recent.push(function.evaluations(), network.last_seen());
+                    }
+                    self.component_work = recent.entries().map(|entries| CONSTANTS.first_master_work(entries));
+                }
+            }
+            Phase::Aggregated => {
+                // Components are of use for the end where they prove what cuts of the whole function do not.
+                let is_provable = self.aggregated.as_ref().is_some_and(BundleMethod::is_provable);
+                if let Some(components) = self.components.as_mut().filter(|_| !is_step && !is_provable) {
+                    components.prove(function);
+                }
+            }
+            Phase::Components | Phase::Proof | Phase::Over => {
+                let Some(components) = &self.components else { return };
+                master_work = components.proposer().work();
+                self.component_work = Some(master_work);
+                let is_worth = self.situation(function).is_worth(&CONSTANTS);
+                self.slow_steps = if is_worth { 0 } else { self.slow_steps + 1 };
+            }
+        }
+        let work = function.work() + master_work;
+        self.work += work;
+        self.proof_work -= work;
+    }
+}
+
+/// One step of a method, after a change to it.
+fn step_of<P: Proposer>(
+    method: &mut Option<BundleMethod<P>>,
+    function: &mut Function<'_>,
+    change: impl FnOnce(&mut BundleMethod<P>),
+) -> Result<Progress, EvaluationError> {
+    let Some(method) = method else { return Ok(Progress::Stalled) };
+    change(method);
+    method.step(function)
+}
+
+impl Minimize for Auto {
+    fn step(&mut self, function: &mut Function<'_>) -> Result<Progress, EvaluationError> {
+        loop {
+            let next = next_phase(&self.situation(function), &CONSTANTS);
+            if next == Phase::Over {
+                let is_proof = self.phase == Phase::Proof && self.end.map(|end| self.kind_of(end)) != Some(End::Proved);
+                let end = if is_proof { self.last_word } else { self.end };
+                return Ok(end.or(self.end).unwrap_or(Progress::Stalled));
+            }
+            if next != self.phase
+                && let Some(progress) = self.enter(next, function)?
+            {
+                return Ok(progress);
+            }
+            if let step @ Progress::Step(_) = self.advance(function)? {
+                return Ok(step);
+            }
+        }
+    }
+
+    fn seen(&self) -> Option<&Evaluation> {
+        self.active()?.seen()
+    }
+
+    fn seconds(&self) -> Seconds {
+        let network = self.network.as_ref().map_or(Seconds::default(), Minimize::seconds);
+        let aggregated = self.aggregated.as_ref().map_or(Seconds::default(), Minimize::seconds);
+        let components = self.components.as_ref().map_or(Seconds::default(), Minimize::seconds);
+        self.earlier + network + aggregated + components
+    }
+
+    /// Cuts of components, even while cuts of the whole function are at work: those are of no use to a run after a change.
+    fn save(&self, since: u64) -> Option<Saved> {
+        let exact = match (&self.components, &self.aggregated) {
+            (Some(components), _) => components.save(since),
+            (None, Some(aggregated)) => aggregated.save(since),
+            (None, None) => None,
+        };
+        if let Some(saved) = exact {
+            return Some(Saved { epoch: 1, ..saved });
+        }
+        let network = self.network.as_ref()?;
+        let Some(recent) = &self.recent else { return network.save(since) };
+        let eta = network.proposal().eta;
+        let step_length = (eta > 0.0).then_some(StepLength::Plain(CONSTANTS.component_eta * eta));
+        Some(Saved { step_length, ..recent.save(since) })
+    }
+
+    fn gap(&mut self, best: f64, function: &mut Function<'_>) -> Option<Gap> {
+        match self.phase {
+            Phase::Network => self.network.as_mut()?.gap(best, function),
+            Phase::Aggregated => {
+                let aggregated = self.aggregated.as_mut()?;
+                if let Some(components) = &self.components {
+                    aggregated.adopt(components);
+                }
+                aggregated.gap(best, function)
+            }
+            Phase::Components | Phase::Proof | Phase::Over => self.components.as_mut()?.gap(best, function),
+        }
+    }
+
+    fn primal(&self) -> Option<Primal> {
+        self.active()?.primal()
+    }
+}
+
+/// Evaluations that are remembered. More cuts make the first masters slower, not better (`docs/experiments.md`).
+const REMEMBERED: usize = 8;
+
+/// The last evaluations by component, and the best if it is not among them, each with its number.
+struct Recent(Vec<(usize, Evaluation)>);
+
+impl Recent {
+    /// Remembers an evaluation; of too many the oldest goes that is not the best.
+    fn push(&mut self, number: usize, evaluation: &Evaluation) {
+        if self.0.len() >= REMEMBERED {
+            let (_, first) = &self.0[0];
+            let is_best_first = self.0[1..].iter().all(|(_, other)| first.value <= other.value);
+            self.0.remove(usize::from(is_best_first));
+        }
+        self.0.push((number, evaluation.clone()));
+    }
+
+    /// The most entries of subgradients that an evaluation has.
+    fn entries(&self) -> Option<usize> {
+        self.0.iter().map(|(_, evaluation)| evaluation.minorants.subgradients().entries().len()).max()
+    }
+
+    /// The cuts of evaluations after that with the given number.
+    fn save(&self, since: u64) -> Saved {
+        let newest = self.0.iter().map(|(number, _)| *number as u64).max();
+        let mut saved = Saved::new(CutsOf::Components, newest.unwrap_or(0));
+        for (index, (number, Evaluation { point, minorants, .. })) in self.0.iter().enumerate() {
+            for component in (0..minorants.len()).filter(|_| *number as u64 > since) {
+                let slope = minorants.subgradient(component);
+                // Most evaluations bring a component's cut once more.
+                let is_same = |(_, other): &(usize, Evaluation)| other.minorants.subgradient(component) == slope;
+                if !self.0[..index].iter().any(is_same) {
+                    let constant = minorants.values()[component] - sparse_dot(slope, point);
+                    saved.cuts.push(component as u32, constant, pairs(slope));
+                }
+            }
+        }
+        saved
+    }
+}
+
+/// The cuts of remembered evaluations around the best of them.
+fn remembered_cuts(mut evaluations: Vec<(usize, Evaluation)>, function: &Function<'_>) -> ComponentBundle {
+    let best = (0..evaluations.len()).min_by(|&a, &b| evaluations[a].1.value.total_cmp(&evaluations[b].1.value));
+    let (_, best) = evaluations.remove(best.unwrap_or(0));
+    let mut cuts = ComponentBundle::around(&best, function.linear());
+    evaluations.iter().for_each(|(_, other)| cuts.insert_all(other));
+    cuts.with_metric()
+}

@@ -1,0 +1,242 @@
+//! The phases of the default, and the decision between them: a pure function of counted work and of what the run has shown.
+
+/// A phase of the default.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Phase {
+    /// A network proposes; cuts of the whole function.
+    Network,
+    /// The exact master with cuts of each component.
+    Components,
+    /// The exact master with cuts of the whole function: many cheap steps.
+    Aggregated,
+    /// Components again, to prove the result of the aggregated phase.
+    Proof,
+    /// The run has come to its end.
+    Over,
+}
+
+/// What a phase is decided by.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Situation {
+    pub(crate) phase: Phase,
+    /// Steps of this phase.
+    pub(crate) steps: usize,
+    /// Whether the method of this phase has come to an end of its own, and whether that is proved.
+    pub(crate) end: Option<End>,
+    /// Decrease of the best value in the network phase, and in its last [`Constants::window`] steps.
+    pub(crate) decrease: f64,
+    pub(crate) recent_decrease: f64,
+    /// Number of variables.
+    pub(crate) dim: usize,
+    /// Decrease that the last proposal promised over `max(1, |f|)`, and the same when this phase began.
+    pub(crate) gap: f64,
+    pub(crate) first_gap: f64,
+    /// Work of an evaluation, in nanoseconds.
+    pub(crate) oracle_work: f64,
+    /// Work of a master with cuts of each component, in nanoseconds: of the last one, or foreseen for the first one. `None`
+    /// where there are no components.
+    pub(crate) component_work: Option<f64>,
+    /// Component steps in a row that were not worth their work.
+    pub(crate) slow_steps: usize,
+    /// Whether components can prove a bound that cuts of the whole function cannot.
+    pub(crate) can_prove: bool,
+    /// Work that the proof phase has left, in nanoseconds.
+    pub(crate) proof_work: f64,
+}
+
+/// How a phase's method ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum End {
+    /// The stop test holds, by a proof.
+    Proved,
+    /// The stop test holds by its estimate, or no step makes a difference any more.
+    Unproved,
+}
+
+/// The constants of the default. `docs/experiments.md` has the figures they were chosen by, on validation data and public
+/// instances; `bundlenet bench DIR --methods auto,hybrid,component,aggregated` measures their effect.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Constants {
+    /// The network is stopped when its last `window` steps (a number of steps) gained less than `little` (a share) of the
+    /// total decrease.
+    pub(crate) window: usize,
+    pub(crate) little: f64,
+    /// Evaluations of the network are kept by component once progress falls below `near * little`: the switch is near.
+    pub(crate) near: f64,
+    /// Steps that a network gets before it is judged by whether it has gained anything, and by whether components are cheaper.
+    pub(crate) patience: usize,
+    /// Most steps of a network: at most `most_steps`, and at most `steps_per_variable` times the number of variables. With as
+    /// many cuts as variables an exact model is nearly complete.
+    pub(crate) most_steps: usize,
+    pub(crate) steps_per_variable: f64,
+    /// Work of the first component masters, in nanoseconds, over the square of the number of entries of an evaluation's
+    /// subgradients (`cargo bench --bench components`).
+    pub(crate) first_master_work: f64,
+    /// Work of a step without components beside its evaluation, in nanoseconds: a constant, and for each variable
+    /// (`cargo bench --bench methods`).
+    pub(crate) aggregated_work: f64,
+    pub(crate) aggregated_work_per_variable: f64,
+    /// Aggregated steps that make as much progress as one component step where the gap is 1 %, and the power of the gap by
+    /// which that number grows as the gap shrinks.
+    pub(crate) worth: f64,
+    pub(crate) worth_power: f64,
+    /// Component steps in a row that are not worth their work before components are left.
+    pub(crate) slow_steps: usize,
+    /// Components are tried again when the gap is this share of the gap at which they were left.
+    pub(crate) closer: f64,
+    /// Step length of the exact master with cuts of components, as a multiple of the network's.
+    pub(crate) component_eta: f64,
+    /// Step length of the exact master without components, as a multiple of that with them.
+    pub(crate) aggregated_eta: f64,
+}
+
+pub(crate) const CONSTANTS: Constants = Constants {
+    window: 8,
+    little: 0.002,
+    near: 8.0,
+    patience: 4,
+    most_steps: 100,
+    steps_per_variable: 0.25,
+    first_master_work: 7.0,
+    aggregated_work: 5e3,
+    aggregated_work_per_variable: 25.0,
+    worth: 15.0,
+    worth_power: 0.4,
+    slow_steps: 2,
+    closer: 0.1,
+    component_eta: 10.0,
+    aggregated_eta: 0.1,
+};
+
+impl Constants {
+    /// Steps that a network may take on a function of this many variables; none where they would not show whether it pays.
+    pub(crate) fn network_steps(&self, dim: usize) -> usize {
+        let steps = (self.steps_per_variable * dim as f64) as usize;
+        if steps < self.window { 0 } else { steps.min(self.most_steps) }
+    }
+
+    /// Work of the first component masters, from the entries of an evaluation's subgradients.
+    pub(crate) fn first_master_work(&self, entries: usize) -> f64 {
+        self.first_master_work * (entries as f64).powi(2)
+    }
+
+    /// Whether the next evaluation of the network is to be kept by component: the first ones, which tell how large subgradients
+    /// are, and those that may be the last.
+    pub(crate) fn keeps_components(&self, situation: &Situation) -> bool {
+        let Situation { steps, decrease, recent_decrease, dim, .. } = *situation;
+        let is_slow = steps >= self.window && recent_decrease < self.near * self.little * decrease;
+        steps < self.patience || is_slow || steps + self.window >= self.network_steps(dim)
+    }
+}
+
+impl Situation {
+    /// Whether a component step is worth its work, in comparison with aggregated steps.
+    pub(crate) fn is_worth(&self, constants: &Constants) -> bool {
+        let Some(master) = self.component_work else { return false };
+        let without =
+            self.oracle_work + constants.aggregated_work + constants.aggregated_work_per_variable * self.dim as f64;
+        let steps = constants.worth * (0.01 / self.gap).powf(constants.worth_power);
+        self.oracle_work + master <= without * steps
+    }
+
+    /// Whether the network still makes progress, and is the cheapest way to make it.
+    fn network_pays(&self, constants: &Constants) -> bool {
+        let is_new = self.steps < constants.patience;
+        let is_moving = self.steps < constants.window || self.recent_decrease > constants.little * self.decrease;
+        let has_moved = is_new || self.decrease > 0.0;
+        // Components need far fewer evaluations: where an evaluation is dearer than their master, they are better.
+        let is_cheap = is_new || self.component_work.is_none_or(|master| self.oracle_work < master);
+        self.end.is_none() && self.steps < constants.network_steps(self.dim) && is_moving && has_moved && is_cheap
+    }
+}
+
+/// The phase of the next step.
+pub(crate) fn next_phase(situation: &Situation, constants: &Constants) -> Phase {
+    match (situation.phase, situation.end) {
+        (Phase::Over, _) | (_, Some(End::Proved)) => Phase::Over,
+        (Phase::Network, _) if situation.network_pays(constants) => Phase::Network,
+        (Phase::Network, _) if situation.is_worth(constants) => Phase::Components,
+        (Phase::Network, _) => Phase::Aggregated,
+        (Phase::Components, Some(End::Unproved)) => Phase::Over,
+        (Phase::Components, None) if situation.slow_steps >= constants.slow_steps => Phase::Aggregated,
+        (Phase::Components, None) => Phase::Components,
+        (Phase::Aggregated, Some(End::Unproved)) if situation.can_prove => Phase::Proof,
+        (Phase::Aggregated, Some(End::Unproved)) => Phase::Over,
+        (Phase::Aggregated, None)
+            if situation.gap <= constants.closer * situation.first_gap && situation.is_worth(constants) =>
+        {
+            Phase::Components
+        }
+        (Phase::Aggregated, None) => Phase::Aggregated,
+        (Phase::Proof, Some(End::Unproved)) => Phase::Over,
+        (Phase::Proof, None) if situation.proof_work <= 0.0 => Phase::Over,
+        (Phase::Proof, None) => Phase::Proof,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A network that makes progress on a function of 800 variables whose evaluations are cheap.
+    const NETWORK: Situation = Situation {
+        phase: Phase::Network,
+        steps: 20,
+        end: None,
+        decrease: 100.0,
+        recent_decrease: 1.0,
+        dim: 800,
+        gap: 0.01,
+        first_gap: 1.0,
+        oracle_work: 8e3,
+        component_work: Some(1e5),
+        slow_steps: 0,
+        can_prove: true,
+        proof_work: 0.0,
+    };
+
+    #[test]
+    fn phases_follow_from_the_situation() {
+        let components = Situation { phase: Phase::Components, ..NETWORK };
+        let aggregated = Situation { phase: Phase::Aggregated, ..NETWORK };
+        let proof = Situation { phase: Phase::Proof, proof_work: 1.0, ..NETWORK };
+        let (proved, unproved) = (Some(End::Proved), Some(End::Unproved));
+        // Oracle, and a step without components: 33 microseconds; 15 of them are worth a component step at a gap of 1 %.
+        for (name, situation, expected) in [
+            ("a network that pays", NETWORK, Phase::Network),
+            ("a network that no longer gains", Situation { recent_decrease: 0.1, ..NETWORK }, Phase::Components),
+            ("a network that has never gained", Situation { decrease: 0.0, ..NETWORK }, Phase::Components),
+            ("the same, too early to judge", Situation { steps: 3, decrease: 0.0, ..NETWORK }, Phase::Network),
+            ("a network at its last step", Situation { steps: 100, ..NETWORK }, Phase::Components),
+            ("few variables", Situation { dim: 40, steps: 10, ..NETWORK }, Phase::Components),
+            ("an end without proof", Situation { end: unproved, ..NETWORK }, Phase::Components),
+            ("a proof", Situation { end: proved, ..NETWORK }, Phase::Over),
+            ("evaluations dearer than masters", Situation { oracle_work: 1e6, ..NETWORK }, Phase::Components),
+            ("no sum", Situation { component_work: None, steps: 100, ..NETWORK }, Phase::Aggregated),
+            ("no sum, dear", Situation { component_work: None, oracle_work: 1e6, ..NETWORK }, Phase::Network),
+            ("dear masters", Situation { component_work: Some(1e6), steps: 100, ..NETWORK }, Phase::Aggregated),
+            ("components that pay", components, Phase::Components),
+            ("one slow step", Situation { slow_steps: 1, ..components }, Phase::Components),
+            ("two slow steps", Situation { slow_steps: 2, ..components }, Phase::Aggregated),
+            ("components at their end", Situation { end: unproved, ..components }, Phase::Over),
+            ("a tenth of the gap", Situation { gap: 0.1, component_work: Some(1e4), ..aggregated }, Phase::Components),
+            ("not yet a tenth", Situation { gap: 0.2, component_work: Some(1e4), ..aggregated }, Phase::Aggregated),
+            ("masters still dear", Situation { gap: 0.1, component_work: Some(1e6), ..aggregated }, Phase::Aggregated),
+            ("an end to prove", Situation { end: unproved, ..aggregated }, Phase::Proof),
+            ("nothing to prove it", Situation { end: unproved, can_prove: false, ..aggregated }, Phase::Over),
+            ("a proved end", Situation { end: proved, ..aggregated }, Phase::Over),
+            ("work left for a proof", proof, Phase::Proof),
+            ("no work left", Situation { proof_work: 0.0, ..proof }, Phase::Over),
+            ("proved at last", Situation { end: proved, ..proof }, Phase::Over),
+        ] {
+            assert_eq!(next_phase(&situation, &CONSTANTS), expected, "{name}");
+        }
+    }
+
+    #[test]
+    fn components_are_worth_more_near_the_optimum() {
+        let at = |gap: f64, master: f64| Situation { gap, component_work: Some(master), ..NETWORK };
+        assert!(at(0.01, 4e5).is_worth(&CONSTANTS) && !at(0.01, 6e5).is_worth(&CONSTANTS));
+        assert!(at(1e-4, 3e6).is_worth(&CONSTANTS) && !at(1.0, 1e5).is_worth(&CONSTANTS));
+    }
+}

@@ -1,0 +1,547 @@
+//! The settings of each method, and one table of all options that program, configuration files and Python go by.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::auto::Prunings;
+use crate::error::InvalidSetting;
+use crate::master::Strategy;
+use crate::model;
+use crate::network::Model;
+
+/// A method and its settings. An option that a method does not have cannot be given to it.
+///
+/// In a configuration file, in JSON and in Python a method is a table with its `name` and its options:
+///
+/// ```
+/// use bundlenet::{BundleSettings, Cuts, Method};
+///
+/// let method: Method = serde_json::from_str(r#"{ "name": "bundle", "cuts": "aggregated" }"#)?;
+/// assert_eq!(method, Method::Bundle(BundleSettings { cuts: Cuts::Aggregated, ..BundleSettings::default() }));
+/// let wrong = serde_json::from_str::<Method>(r#"{ "name": "auto", "cuts": "aggregated" }"#).unwrap_err();
+/// assert_eq!(wrong.to_string(), "setting cuts: expected method bundle, found method auto");
+/// # Ok::<(), serde_json::Error>(())
+/// ```
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "name", rename_all = "lowercase", try_from = "Table")]
+#[non_exhaustive]
+pub enum Method {
+    /// The default: a network for the start, component cuts while they pay, a proof at the end.
+    Auto(AutoSettings),
+    /// As `Auto`, always with cuts of the whole function.
+    Hybrid(HybridSettings),
+    /// The proximal bundle method.
+    Bundle(BundleSettings),
+    /// The bundle method with a network in the place of the master problem.
+    Network(NetworkSettings),
+    /// Subgradient descent; the step is halved when it brings nothing.
+    Descent(DescentSettings),
+    /// Adam.
+    Adam(AdamSettings),
+}
+
+/// Settings of `auto`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct AutoSettings {
+    /// The network. The built-in general model if `None`.
+    #[serde(skip)]
+    pub model: Option<Arc<Model>>,
+    /// Which cuts are forgotten.
+    #[serde(flatten)]
+    pub pruning: Pruning,
+}
+
+/// Settings of `hybrid`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct HybridSettings {
+    /// The network. The built-in general model if `None`.
+    #[serde(skip)]
+    pub model: Option<Arc<Model>>,
+    /// Steps without weight after which a cut goes; at least 1.
+    pub lifetime: usize,
+    /// Most cuts held, the rest aggregated; at least 3.
+    pub max_cuts: usize,
+}
+
+/// Settings of `bundle`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct BundleSettings {
+    /// What cuts are of.
+    pub cuts: Cuts,
+    /// How the step length is chosen.
+    pub strategy: Strategy,
+    /// Initial step length; positive. Symbol `eta_0`; the function is scaled by the norm of its first subgradient. If `None`,
+    /// `adaptive` finds its own and the other strategies begin with 100.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub eta0: Option<f64>,
+    /// Consecutive serious steps with the same step length before soft, hard or balancing lets it grow; at least 1.
+    pub serious_steps: usize,
+    /// Consecutive null steps with the same step length before soft, hard or balancing lets it shrink; at least 1.
+    pub null_steps: usize,
+    /// Which cuts are forgotten.
+    #[serde(flatten)]
+    pub pruning: Pruning,
+}
+
+/// What cuts are of.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+#[non_exhaustive]
+pub enum Cuts {
+    /// Of each component of a [`SumOracle`](crate::SumOracle): a disaggregated model. Any other oracle has aggregated cuts.
+    #[default]
+    Component,
+    /// Of the whole function, as in the paper.
+    Aggregated,
+}
+
+/// Which cuts are forgotten.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Pruning {
+    /// Steps without weight after which a cut goes; at least 1. Symbol `K`.
+    pub lifetime: usize,
+    /// Most cuts held of the whole function, the rest aggregated; at least 3.
+    pub max_cuts: usize,
+    /// Most cuts held of a component, the rest aggregated; at least 3.
+    pub max_component_cuts: usize,
+    /// Most bytes that the cuts of all components may take, the rest aggregated; at least 1,000,000.
+    pub max_bytes: usize,
+}
+
+/// Settings of `network`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct NetworkSettings {
+    /// The network. The built-in general model if `None`.
+    #[serde(skip)]
+    pub model: Option<Arc<Model>>,
+    /// Most cuts held; of more the lightest goes; at least 3.
+    pub max_cuts: usize,
+}
+
+/// Settings of `descent`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct DescentSettings {
+    /// Initial step length; positive.
+    pub eta0: f64,
+}
+
+/// Settings of `adam`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct AdamSettings {
+    /// Learning rate; positive.
+    pub eta0: f64,
+}
+
+impl Default for BundleSettings {
+    fn default() -> Self {
+        Self {
+            cuts: Cuts::default(),
+            strategy: Strategy::default(),
+            eta0: None,
+            serious_steps: 1,
+            null_steps: 1,
+            pruning: Pruning::default(),
+        }
+    }
+}
+
+impl BundleSettings {
+    /// Initial step length of the strategies that do not find their own.
+    pub(crate) const ETA: f64 = 100.0;
+}
+
+impl Default for Pruning {
+    fn default() -> Self {
+        Self { lifetime: 20, max_cuts: 1000, max_component_cuts: 200, max_bytes: 1 << 30 }
+    }
+}
+
+impl Pruning {
+    /// For cuts of the whole function, and for cuts of components.
+    pub(crate) fn of_both(&self) -> Prunings {
+        let aggregated = model::Pruning { lifetime: self.lifetime, cap: self.max_cuts, bytes: self.max_bytes };
+        Prunings { aggregated, components: model::Pruning { cap: self.max_component_cuts, ..aggregated } }
+    }
+
+    fn check(&self) -> Result<(), InvalidSetting> {
+        at_least("lifetime", self.lifetime, 1)?;
+        at_least("max_cuts", self.max_cuts, 3)?;
+        at_least("max_component_cuts", self.max_component_cuts, 3)?;
+        at_least("max_bytes", self.max_bytes, 1_000_000)
+    }
+}
+
+impl Default for HybridSettings {
+    fn default() -> Self {
+        let Pruning { lifetime, max_cuts, .. } = Pruning::default();
+        Self { model: None, lifetime, max_cuts }
+    }
+}
+
+impl HybridSettings {
+    /// The same as settings of `auto`.
+    pub(crate) fn as_auto(&self) -> AutoSettings {
+        let pruning = Pruning { lifetime: self.lifetime, max_cuts: self.max_cuts, ..Pruning::default() };
+        AutoSettings { model: self.model.clone(), pruning }
+    }
+}
+
+impl Default for NetworkSettings {
+    fn default() -> Self {
+        Self { model: None, max_cuts: Pruning::default().max_cuts }
+    }
+}
+
+impl Default for DescentSettings {
+    fn default() -> Self {
+        Self { eta0: 10.0 }
+    }
+}
+
+impl Default for AdamSettings {
+    fn default() -> Self {
+        Self { eta0: 1.0 }
+    }
+}
+
+impl AutoSettings {
+    pub(crate) fn model(&self) -> Arc<Model> {
+        self.model.clone().unwrap_or_else(Model::general)
+    }
+}
+
+impl NetworkSettings {
+    pub(crate) fn model(&self) -> Arc<Model> {
+        self.model.clone().unwrap_or_else(Model::general)
+    }
+}
+
+impl Default for Method {
+    fn default() -> Self {
+        Self::Auto(AutoSettings::default())
+    }
+}
+
+/// One option: all that help texts, checks and documents say of it.
+#[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
+pub struct OptionInfo {
+    /// Its name in configuration files and in Python; the program has dashes for underscores.
+    pub name: &'static str,
+    /// The methods that have it.
+    pub methods: &'static [&'static str],
+    /// Its values, as help texts show them.
+    pub values: &'static str,
+    /// The value if none is given.
+    pub default: &'static str,
+    /// Its meaning, in a sentence.
+    pub help: &'static str,
+}
+
+/// All options of all methods.
+pub const OPTIONS: &[OptionInfo] = &[
+    OptionInfo {
+        name: "model",
+        methods: &["auto", "hybrid", "network"],
+        values: "FILE",
+        default: "the built-in general model",
+        help: "Checkpoint of the network",
+    },
+    OptionInfo {
+        name: "cuts",
+        methods: &["bundle"],
+        values: "component|aggregated",
+        default: "component, for functions that are sums",
+        help: "Cuts of each component, or of the whole function as in the paper",
+    },
+    OptionInfo {
+        name: "strategy",
+        methods: &["bundle"],
+        values: "adaptive|constant|soft|hard|balancing",
+        default: "adaptive",
+        help: "How the step length is chosen",
+    },
+    OptionInfo {
+        name: "eta0",
+        methods: &["bundle", "descent", "adam"],
+        values: "X",
+        default: "found by adaptive; 100 for the other strategies, 10 for descent, 1 for adam",
+        help: "Initial step length, of the function scaled by the norm of its first subgradient",
+    },
+    OptionInfo {
+        name: "serious_steps",
+        methods: &["bundle"],
+        values: "N",
+        default: "1",
+        help: "Consecutive serious steps before soft, hard or balancing lets the step length grow",
+    },
+    OptionInfo {
+        name: "null_steps",
+        methods: &["bundle"],
+        values: "N",
+        default: "1",
+        help: "Consecutive null steps before soft, hard or balancing lets the step length shrink",
+    },
+    OptionInfo {
+        name: "lifetime",
+        methods: &["auto", "hybrid", "bundle"],
+        values: "N",
+        default: "20",
+        help: "Steps without weight after which a cut is forgotten",
+    },
+    OptionInfo {
+        name: "max_cuts",
+        methods: &["auto", "hybrid", "bundle", "network"],
+        values: "N",
+        default: "1000",
+        help: "Most cuts of the whole function",
+    },
+    OptionInfo {
+        name: "max_component_cuts",
+        methods: &["auto", "bundle"],
+        values: "N",
+        default: "200",
+        help: "Most cuts of each component",
+    },
+    OptionInfo {
+        name: "max_bytes",
+        methods: &["auto", "bundle"],
+        values: "N",
+        default: "1073741824",
+        help: "Most bytes that the cuts of all components may take",
+    },
+];
+
+/// A method as a table of its name and its options.
+#[derive(Deserialize)]
+struct Table {
+    name: String,
+    #[serde(flatten)]
+    options: BTreeMap<String, Value>,
+}
+
+impl TryFrom<Table> for Method {
+    type Error = InvalidSetting;
+
+    fn try_from(table: Table) -> Result<Self, InvalidSetting> {
+        Self::with_options(&table.name, table.options)
+    }
+}
+
+impl Method {
+    /// The names of all methods.
+    pub const NAMES: [&'static str; 6] = ["auto", "hybrid", "bundle", "network", "descent", "adam"];
+
+    /// The method of a name, with options by their names; values are as in JSON. A model comes by [`Method::with_model`].
+    ///
+    /// # Errors
+    /// If there is no such method, if it does not have one of the options, or if a value cannot be used.
+    pub fn with_options(
+        name: &str,
+        options: impl IntoIterator<Item = (String, Value)>,
+    ) -> Result<Self, InvalidSetting> {
+        let mut table = serde_json::Map::new();
+        for (option, value) in options {
+            let info = option_of(name, &option)?;
+            // One by one, so that an error names its option.
+            let alone = serde_json::Map::from_iter([(option.clone(), value.clone())]);
+            Self::parse(name, alone).map_err(|error| InvalidSetting::new(info.name, error, &value))?;
+            table.insert(option, value);
+        }
+        let method = Self::parse(name, table).map_err(|error| InvalidSetting::new("method", error, name))?;
+        method.check()?;
+        Ok(method)
+    }
+
+    fn parse(name: &str, table: serde_json::Map<String, Value>) -> Result<Self, String> {
+        fn of<T: serde::de::DeserializeOwned>(table: Value) -> Result<T, String> {
+            serde_json::from_value(table).map_err(|error| error.to_string())
+        }
+        let table = Value::Object(table);
+        match name {
+            "auto" => of(table).map(Self::Auto),
+            "hybrid" => of(table).map(Self::Hybrid),
+            "bundle" => of(table).map(Self::Bundle),
+            "network" => of(table).map(Self::Network),
+            "descent" => of(table).map(Self::Descent),
+            "adam" => of(table).map(Self::Adam),
+            _ => Err(listed(&Self::NAMES)),
+        }
+    }
+
+    /// Uses a model in the place of the built-in one.
+    ///
+    /// # Errors
+    /// If the method has no network.
+    pub fn with_model(mut self, model: Arc<Model>) -> Result<Self, InvalidSetting> {
+        option_of(self.name(), "model")?;
+        match &mut self {
+            Self::Auto(settings) => settings.model = Some(model),
+            Self::Hybrid(settings) => settings.model = Some(model),
+            Self::Network(settings) => settings.model = Some(model),
+            Self::Bundle(_) | Self::Descent(_) | Self::Adam(_) => {}
+        }
+        Ok(self)
+    }
+
+    /// The name in the program, in configuration files and in Python.
+    #[must_use]
+    pub fn name(&self) -> &'static str {
+        match self {
+            Self::Auto(_) => "auto",
+            Self::Hybrid(_) => "hybrid",
+            Self::Bundle(_) => "bundle",
+            Self::Network(_) => "network",
+            Self::Descent(_) => "descent",
+            Self::Adam(_) => "adam",
+        }
+    }
+
+    /// Whether a run can begin with the cuts of an earlier one.
+    pub(crate) fn takes_cuts(&self) -> bool {
+        matches!(self, Self::Auto(_) | Self::Hybrid(_) | Self::Bundle(_))
+    }
+
+    /// Whether the method keeps cuts, and so can combine primal solutions.
+    #[must_use]
+    pub fn has_cuts(&self) -> bool {
+        !matches!(self, Self::Descent(_) | Self::Adam(_))
+    }
+
+    /// The model of a method with a network, where it is not the built-in one.
+    #[must_use]
+    pub fn model(&self) -> Option<&Arc<Model>> {
+        match self {
+            Self::Auto(settings) => settings.model.as_ref(),
+            Self::Hybrid(settings) => settings.model.as_ref(),
+            Self::Network(settings) => settings.model.as_ref(),
+            Self::Bundle(_) | Self::Descent(_) | Self::Adam(_) => None,
+        }
+    }
+
+    pub(crate) fn check(&self) -> Result<(), InvalidSetting> {
+        match self {
+            Self::Auto(settings) => settings.pruning.check(),
+            Self::Hybrid(settings) => settings.as_auto().pruning.check(),
+            Self::Bundle(settings) => {
+                settings.eta0.map_or(Ok(()), |eta0| positive("eta0", eta0))?;
+                at_least("serious_steps", settings.serious_steps, 1)?;
+                at_least("null_steps", settings.null_steps, 1)?;
+                settings.pruning.check()
+            }
+            Self::Network(settings) => at_least("max_cuts", settings.max_cuts, 3),
+            Self::Descent(settings) => positive("eta0", settings.eta0),
+            Self::Adam(settings) => positive("eta0", settings.eta0),
+        }
+    }
+}
+
+/// The option of a name, which the method must have.
+fn option_of(method: &str, option: &str) -> Result<&'static OptionInfo, InvalidSetting> {
+    if !Method::NAMES.contains(&method) {
+        return Err(InvalidSetting::new("method", listed(&Method::NAMES), method));
+    }
+    let Some(info) = OPTIONS.iter().find(|info| info.name == option) else {
+        let names: Vec<&str> =
+            OPTIONS.iter().filter(|info| info.methods.contains(&method)).map(|info| info.name).collect();
+        return Err(InvalidSetting::new("method", format!("options of {method}: {}", listed(&names)), option));
+    };
+    if info.methods.contains(&method) {
+        return Ok(info);
+    }
+    let expected = format!("method {}", listed(info.methods));
+    Err(InvalidSetting::new(info.name, expected, format!("method {method}")))
+}
+
+/// Names in a row: `a, b or c`.
+pub(crate) fn listed(names: &[&str]) -> String {
+    match names {
+        [] => "none".to_string(),
+        [one] => (*one).to_string(),
+        [most @ .., last] => format!("{} or {last}", most.join(", ")),
+    }
+}
+
+fn at_least(name: &'static str, found: usize, least: usize) -> Result<(), InvalidSetting> {
+    if found >= least { Ok(()) } else { Err(InvalidSetting::new(name, format!("at least {least}"), found)) }
+}
+
+/// A positive finite number.
+pub(crate) fn positive(name: &'static str, found: f64) -> Result<(), InvalidSetting> {
+    if found > 0.0 && found.is_finite() {
+        Ok(())
+    } else {
+        Err(InvalidSetting::new(name, "a positive finite number", found))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A value that the option accepts.
+    fn value(option: &OptionInfo) -> Value {
+        match option.name {
+            "cuts" => "aggregated".into(),
+            "strategy" => "soft".into(),
+            "eta0" => 2.5.into(),
+            "max_bytes" => 2_000_000.into(),
+            _ => 7.into(),
+        }
+    }
+
+    #[test]
+    fn an_option_is_accepted_by_its_methods_and_refused_by_all_others() {
+        for method in Method::NAMES {
+            for option in OPTIONS.iter().filter(|option| option.name != "model") {
+                let result = Method::with_options(method, [(option.name.to_string(), value(option))]);
+                let is_its_own = option.methods.contains(&method);
+                assert_eq!(result.is_ok(), is_its_own, "{method} {}: {result:?}", option.name);
+                if let Err(error) = result {
+                    let expected = format!("setting {}: expected method {}", option.name, listed(option.methods));
+                    assert_eq!(error.to_string(), format!("{expected}, found method {method}"));
+                }
+            }
+            let model = Arc::new(Model::untrained(&crate::network::Architecture::default(), 1));
+            let has_network = OPTIONS[0].methods.contains(&method);
+            assert_eq!(Method::with_options(method, []).unwrap().with_model(model).is_ok(), has_network);
+        }
+    }
+
+    #[test]
+    fn methods_round_trip() {
+        for method in Method::NAMES {
+            let options = OPTIONS.iter().filter(|option| option.methods.contains(&method) && option.name != "model");
+            let all = options.map(|option| (option.name.to_string(), value(option)));
+            let method = Method::with_options(method, all).unwrap();
+            let text = serde_json::to_string(&method).unwrap();
+            assert_eq!(serde_json::from_str::<Method>(&text).unwrap(), method, "{text}");
+        }
+    }
+
+    #[test]
+    fn wrong_values_are_named() {
+        let message = |method: &str, option: &str, value: Value| {
+            Method::with_options(method, [(option.to_string(), value)]).unwrap_err().to_string()
+        };
+        assert_eq!(
+            message("bundle", "eta0", (-1.0).into()),
+            "setting eta0: expected a positive finite number, found -1"
+        );
+        assert_eq!(message("auto", "max_cuts", 2.into()), "setting max_cuts: expected at least 3, found 2");
+        let strategy = message("bundle", "strategy", "auto".into());
+        assert!(strategy.contains("adaptive") && strategy.contains("auto"), "{strategy}");
+        assert!(message("annealing", "eta0", 1.into()).contains("auto, hybrid, bundle, network, descent or adam"));
+        assert!(message("descent", "speed", 1.into()).contains("options of descent: eta0"));
+    }
+}

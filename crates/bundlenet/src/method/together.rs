@@ -1,0 +1,31 @@
+//! Proposals of a network for many runs from one pass: its weights are read once for all of them.
+
+use std::time::Instant;
+
+use super::BundleMethod;
+use crate::network::{Eyes, Network, NetworkProposer, Real, Tape};
+
+/// Runs that go in step: reading the weights of a large network once for many of them pays; with a small one, the bundles of
+/// several runs would only drive each other out of the cache.
+pub(crate) fn runs_in_step(network: &Network<f32>) -> usize {
+    const WEIGHTS_FOR_EACH: usize = 1 << 15;
+    (network.weights.len() / WEIGHTS_FOR_EACH).clamp(1, 16)
+}
+
+/// Finds the proposals of all methods in one pass, at a step of the tape.
+pub(crate) fn propose_together<S: Real, E: Eyes>(
+    network: &Network<S>,
+    tape: &mut Tape<S>,
+    step: usize,
+    methods: &mut [&mut BundleMethod<NetworkProposer<S, E>>],
+) {
+    let begin = Instant::now();
+    for (row, method) in methods.iter_mut().enumerate() {
+        method.prepare(|proposer, bundle| proposer.prepare(bundle, tape, step, row));
+    }
+    network.forward(tape, step);
+    let share = begin.elapsed().as_secs_f64() / methods.len() as f64;
+    for (row, method) in methods.iter_mut().enumerate() {
+        method.propose_by(share, |proposer, bundle, proposal| proposer.accept(bundle, tape, (step, row), proposal));
+    }
+}

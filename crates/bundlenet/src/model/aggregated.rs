@@ -1,0 +1,458 @@
+//! Cuts of the whole function.
+//!
+//! A cut `i` is a subgradient `g_i` and its linearisation error at the centre `c`,
+//! `alpha_i = f(c) - f(x_i) - g_i'(c - x_i) >= 0`; the model is `max_i f(c) - alpha_i + g_i'(x - c)`. The bundle keeps the
+//! Gram matrix of the subgradients up to date: one new row for each cut.
+
+use bundlenet_linalg::simd::{Block, blocks_for, flat};
+use bundlenet_linalg::sparse::{pairs, sparse_dot};
+use bundlenet_linalg::vectors::{Padded, add_scaled, combine, dot, dots};
+
+use super::{Centre, Model, Proposal, Pruning, Saved, SavedCuts, Sight};
+use crate::oracle::{CutsOf, Detail, Domain, Evaluation, Primal};
+
+/// Cuts have fixed places, so that a method can refer to them; places of removed cuts are used again.
+#[derive(Clone, Debug)]
+pub(crate) struct Bundle {
+    dim: usize,
+    blocks: usize,
+    centre: Centre,
+    /// Subgradients by place.
+    rows: Vec<Block>,
+    /// Inner products of all subgradients: `gram[i * stride + j]`.
+    gram: Vec<f64>,
+    stride: usize,
+    /// Linearisation errors by place; infinite where there is no cut.
+    errors: Vec<f64>,
+    /// Steps since a cut last had a weight.
+    ages: Vec<usize>,
+    /// A new number for each cut ever taken, by place: tells whether a place still holds the same cut.
+    stamps: Vec<u64>,
+    taken: u64,
+    newest: usize,
+    live: usize,
+    products: Vec<f64>,
+    weighing: Weighing,
+    /// Whether the variables are free: then the direction is a sum of subgradients, and nothing else.
+    is_free: bool,
+    /// Products of all subgradients with the way to the last trial point, by place.
+    slopes: Vec<f64>,
+    /// Primal solutions by place; none where they are not kept.
+    primals: Vec<Primal>,
+}
+
+/// Who weighs the cuts, and so decides which of them are worth keeping.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Weighing {
+    /// The master problem: a cut without weight can go, and of two cuts with the same subgradient one is enough.
+    Master,
+    /// A network, whose weights do not come from the model: all cuts stay while there is room, then the lightest go.
+    Network,
+}
+
+impl Bundle {
+    /// A bundle around a point with the function's value there, and room for so many cuts.
+    pub(crate) fn new(centre: &[f64], value: f64, domain: &Domain, capacity: usize) -> Self {
+        let dim = centre.len();
+        let mut bundle = Self {
+            dim,
+            blocks: blocks_for(dim),
+            centre: Centre::new(centre, value),
+            rows: vec![],
+            gram: vec![],
+            stride: 0,
+            errors: vec![],
+            ages: vec![],
+            stamps: vec![],
+            taken: 0,
+            newest: 0,
+            live: 0,
+            products: vec![],
+            weighing: Weighing::Master,
+            is_free: *domain == Domain::Free,
+            slopes: Vec::with_capacity(capacity),
+            primals: vec![],
+        };
+        bundle.reserve(capacity);
+        bundle
+    }
+
+    /// A bundle around the point of an evaluation, with its cut.
+    pub(crate) fn around(start: &Evaluation, domain: &Domain, cap: usize) -> Self {
+        let bundle = Self::new(&start.point, start.value, domain, cap.min(super::FIRST_CUTS));
+        bundle.with_cut(&start.subgradient, 0.0, start.solutions.as_ref().map(Primal::of_all))
+    }
+
+    /// Adds a cut with its linearisation error and, where they are kept, its primal solution.
+    pub(crate) fn with_cut(mut self, subgradient: &Padded, error: f64, primal: Option<Primal>) -> Self {
+        self.insert(subgradient, error, primal);
+        self
+    }
+
+    /// Adds cuts of an earlier run.
+    pub(crate) fn with_cuts(mut self, cuts: &SavedCuts) -> Self {
+        let mut subgradient = Padded::zeros(self.dim);
+        for (_, constant, slope) in cuts.iter() {
+            let numbers = subgradient.numbers_mut(self.dim);
+            numbers.fill(0.0);
+            pairs(slope).for_each(|(at, entry)| numbers[at as usize] += entry);
+            let error = self.centre.value - (constant + sparse_dot(slope, &self.centre.point));
+            self.insert(&subgradient, error, None);
+        }
+        self
+    }
+
+    /// Changes who weighs the cuts.
+    pub(crate) fn weighed_by(self, weighing: Weighing) -> Self {
+        Self { weighing, ..self }
+    }
+
+    pub(crate) fn dim(&self) -> usize {
+        self.dim
+    }
+
+    /// Place of the last cut inserted or merged.
+    pub(crate) fn newest(&self) -> usize {
+        self.newest
+    }
+
+    /// Number of places, empty ones included.
+    pub(crate) fn places(&self) -> usize {
+        self.errors.len()
+    }
+
+    pub(crate) fn is_live(&self, place: usize) -> bool {
+        self.errors[place].is_finite()
+    }
+
+    /// Linearisation errors by place; infinite where there is no cut.
+    pub(crate) fn errors(&self) -> &[f64] {
+        &self.errors
+    }
+
+    pub(crate) fn stamps(&self) -> &[u64] {
+        &self.stamps
+    }
+
+    pub(crate) fn row(&self, place: usize) -> &[Block] {
+        &self.rows[place * self.blocks..(place + 1) * self.blocks]
+    }
+
+    /// The largest square of a subgradient.
+    pub(crate) fn largest_square(&self) -> f64 {
+        let live = (0..self.errors.len()).filter(|&place| self.is_live(place));
+        live.map(|place| self.gram[place * self.stride + place]).fold(0.0, f64::max)
+    }
+
+    /// Inner products of a cut's subgradient with all others, by place.
+    pub(crate) fn gram_row(&self, place: usize) -> &[f64] {
+        &self.gram[place * self.stride..place * self.stride + self.errors.len()]
+    }
+
+    /// Writes the sum of subgradients with weights.
+    pub(crate) fn aggregate(&self, weights: &[(usize, f64)], sum: &mut Padded) {
+        combine(&self.rows, weights, &mut sum.0);
+    }
+
+    /// Writes the inner product of every subgradient with a vector, by place.
+    pub(crate) fn products(&self, vector: &Padded, products: &mut Vec<f64>) {
+        // What is left of places without a cut must not be scaled again and again.
+        products.clear();
+        products.resize(self.errors.len(), 0.0);
+        self.live_products(vector, products);
+    }
+
+    /// As [`Bundle::products`], run by run of live cuts: reading all cuts is what a step spends most of its time on.
+    fn live_products(&self, vector: &Padded, products: &mut [f64]) {
+        let mut start = 0;
+        for run in self.errors.chunk_by(|a, b| a.is_finite() == b.is_finite()) {
+            let end = start + run.len();
+            if run[0].is_finite() {
+                dots(&self.rows[start * self.blocks..end * self.blocks], &vector.0, &mut products[start..end]);
+            }
+            start = end;
+        }
+    }
+
+    /// Moves the centre a share of the way to the point that the slopes lead to.
+    fn move_towards(&mut self, point: &[f64], value: f64, share: f64) {
+        let rise = value - self.centre.value;
+        for (error, slope) in self.errors.iter_mut().zip(&self.slopes) {
+            // As in `insert`.
+            *error = (*error + share * rise - share * slope).max(0.0);
+        }
+        self.centre.move_towards(point, value, share);
+    }
+
+    /// Products of all subgradients with the way to the last trial point, by place, where they were needed.
+    pub(crate) fn slopes(&self) -> &[f64] {
+        &self.slopes
+    }
+
+    /// Adds a cut with its linearisation error at the centre and returns its place; a cut with the same subgradient is
+    /// merged with it.
+    pub(crate) fn insert(&mut self, subgradient: &Padded, error: f64, primal: Option<Primal>) -> usize {
+        // Round-off may make an error slightly negative; convexity does not.
+        let error = error.max(0.0);
+        let mut products = std::mem::take(&mut self.products);
+        products.resize(self.errors.len(), 0.0);
+        self.live_products(subgradient, &mut products);
+        let square = dot(&subgradient.0, &subgradient.0);
+        let candidates = if self.weighing == Weighing::Master { self.errors.len() } else { 0 };
+        let twin = (0..candidates).find(|&place| {
+            let other = self.gram[place * self.stride + place];
+            // The products only tell that two cuts may be equal: they lose half of the digits.
+            let may_be_equal = (other + square - 2.0 * products[place]).abs() <= 1e-14 * (other + square);
+            self.is_live(place) && may_be_equal && self.is_twin(place, subgradient, square)
+        });
+        let is_better = twin.is_none_or(|place| error < self.errors[place]);
+        let place = match twin {
+            Some(place) => {
+                self.errors[place] = self.errors[place].min(error);
+                self.ages[place] = 0;
+                place
+            }
+            None => self.fill_place(subgradient, error, &products, square),
+        };
+        self.products = products;
+        self.newest = place;
+        if let Some(primal) = primal.filter(|_| is_better) {
+            self.primals.resize(self.errors.len(), Primal::default());
+            self.primals[place] = primal;
+        }
+        place
+    }
+
+    /// Whether the subgradient at a place is the one about to be inserted, up to rounding.
+    fn is_twin(&self, place: usize, subgradient: &Padded, square: f64) -> bool {
+        let pairs = flat(self.row(place)).iter().zip(flat(&subgradient.0));
+        pairs.map(|(a, b)| (a - b) * (a - b)).sum::<f64>() <= 1e-28 * square
+    }
+
+    fn fill_place(&mut self, subgradient: &Padded, error: f64, products: &[f64], square: f64) -> usize {
+        let place = match self.errors.iter().position(|error| !error.is_finite()) {
+            Some(place) => place,
+            None => {
+                if self.errors.len() == self.stride {
+                    self.reserve(2 * self.stride);
+                }
+                self.errors.push(f64::INFINITY);
+                self.ages.push(0);
+                self.stamps.push(0);
+                self.errors.len() - 1
+            }
+        };
+        self.errors[place] = error;
+        self.ages[place] = 0;
+        self.taken += 1;
+        self.stamps[place] = self.taken;
+        self.live += 1;
+        let start = place * self.blocks;
+        if start == self.rows.len() {
+            self.rows.extend_from_slice(&subgradient.0);
+        } else {
+            self.rows[start..start + self.blocks].copy_from_slice(&subgradient.0);
+        }
+        for (other, &product) in products.iter().enumerate() {
+            self.gram[place * self.stride + other] = product;
+            self.gram[other * self.stride + place] = product;
+        }
+        self.gram[place * self.stride + place] = square;
+        place
+    }
+
+    /// Makes room for `capacity` cuts.
+    fn reserve(&mut self, capacity: usize) {
+        let capacity = capacity.max(8);
+        // Reserved and not filled: pages that no cut ever needs are never touched.
+        self.rows.reserve(capacity * self.blocks - self.rows.len());
+        let mut gram = vec![0.0; capacity * capacity];
+        for place in 0..self.errors.len() {
+            let row = &self.gram[place * self.stride..place * self.stride + self.errors.len()];
+            gram[place * capacity..place * capacity + row.len()].copy_from_slice(row);
+        }
+        self.gram = gram;
+        self.stride = capacity;
+        self.errors.reserve(capacity - self.errors.len());
+        self.ages.reserve(capacity - self.ages.len());
+        self.stamps.reserve(capacity - self.stamps.len());
+        self.products.reserve(capacity);
+    }
+
+    /// Ages the cuts without weight and forgets those that had none for `lifetime` steps, except for `newest`.
+    fn age(&mut self, weights: &[(usize, f64)], newest: usize, lifetime: usize) {
+        self.ages.iter_mut().for_each(|age| *age += 1);
+        weights.iter().for_each(|&(place, _)| self.ages[place] = 0);
+        for place in 0..self.errors.len() {
+            if self.ages[place] > lifetime && place != newest && self.is_live(place) {
+                self.forget(place);
+            }
+        }
+    }
+
+    fn forget(&mut self, place: usize) {
+        self.errors[place] = f64::INFINITY;
+        self.live -= 1;
+        if let Some(primal) = self.primals.get_mut(place) {
+            *primal = Primal::default();
+        }
+    }
+
+    /// Makes room for one more cut under a cap by forgetting those with the least weight, of several the oldest; true if there
+    /// were any.
+    fn forget_lightest(&mut self, cap: usize, weights: &[(usize, f64)]) -> bool {
+        let before = self.live;
+        while self.live >= cap {
+            let weight =
+                |place: usize| weights.iter().find(|(other, _)| *other == place).map_or(0.0, |&(_, weight)| weight);
+            let live = (0..self.errors.len()).filter(|&place| self.is_live(place));
+            let lightest =
+                live.min_by(|&a, &b| weight(a).total_cmp(&weight(b)).then(self.stamps[a].cmp(&self.stamps[b])));
+            match lightest {
+                Some(place) => self.forget(place),
+                None => break,
+            }
+        }
+        self.live < before
+    }
+
+    /// Makes room for one more cut under a cap; true if that took an aggregate. Forgets the oldest cut without weight or, where
+    /// all have one, replaces two of them by the aggregate of all. That aggregate is all the convergence proof needs to
+    /// keep.
+    fn make_room(&mut self, cap: usize, weights: &[(usize, f64)]) -> bool {
+        while self.live >= cap {
+            let weight =
+                |place: usize| weights.iter().find(|(other, _)| *other == place).map_or(0.0, |&(_, weight)| weight);
+            let idle = (0..self.errors.len()).filter(|&place| self.is_live(place) && weight(place) == 0.0);
+            if let Some(oldest) = idle.max_by_key(|&place| self.ages[place]) {
+                self.forget(oldest);
+                continue;
+            }
+            let mut by_weight: Vec<usize> =
+                weights.iter().map(|&(place, _)| place).filter(|&place| self.is_live(place)).collect();
+            by_weight.sort_by(|&a, &b| weight(a).total_cmp(&weight(b)));
+            let mut aggregate = Padded::zeros(self.dim);
+            self.aggregate(weights, &mut aggregate);
+            let error = weights.iter().map(|&(place, weight)| weight * self.errors[place]).sum();
+            let primal = self.combined_primal(weights);
+            by_weight.iter().take(2).for_each(|&place| self.forget(place));
+            self.insert(&aggregate, error, primal);
+            return true;
+        }
+        false
+    }
+
+    /// The sum of primal solutions with weights, where they are kept.
+    fn combined_primal(&self, weights: &[(usize, f64)]) -> Option<Primal> {
+        let parts = weights.iter().map(|&(place, weight)| (weight, &self.primals[place]));
+        (!self.primals.is_empty()).then(|| Primal::combine(parts))
+    }
+
+    /// Adds the Gram rows of cuts with weights: products of every subgradient with their sum, by place.
+    pub(crate) fn gram_combine(&self, weights: &[(usize, f64)], products: &mut Vec<f64>) {
+        products.clear();
+        products.resize(self.errors.len(), 0.0);
+        weights.iter().for_each(|&(place, weight)| add_scaled(products, weight, self.gram_row(place)));
+    }
+}
+
+impl Bundle {
+    /// Writes the products of all subgradients with the step from the centre to the trial point. They are in the Gram matrix,
+    /// unless bounds bend the direction or a cut with weight has just been forgotten.
+    fn write_slopes(&mut self, proposal: &Proposal, are_weights_whole: bool) {
+        let mut slopes = std::mem::take(&mut self.slopes);
+        if self.is_free && are_weights_whole {
+            self.gram_combine(&proposal.weights, &mut slopes);
+        } else {
+            self.products(&proposal.direction, &mut slopes);
+        }
+        slopes.iter_mut().for_each(|slope| *slope *= -proposal.eta);
+        self.slopes = slopes;
+    }
+}
+
+impl Model for Bundle {
+    const DETAIL: Detail = Detail::Whole;
+
+    fn centre(&self) -> &Centre {
+        &self.centre
+    }
+
+    fn len(&self) -> usize {
+        self.live
+    }
+
+    fn look(&mut self, seen: &Evaluation, proposal: &Proposal) -> Sight {
+        let slope = dot(&seen.subgradient.0, &proposal.direction.0);
+        Sight { error: self.centre.value - seen.value - proposal.eta * slope, slope, reach: None }
+    }
+
+    fn update(&mut self, seen: &Evaluation, sight: Sight, share: f64, proposal: &Proposal, pruning: Pruning) -> bool {
+        let is_thinned = match self.weighing {
+            Weighing::Network => self.forget_lightest(pruning.cap, &proposal.weights),
+            Weighing::Master => self.make_room(pruning.cap, &proposal.weights),
+        };
+        let taken = self.taken;
+        // A network sees the slopes even where the centre stays.
+        if share > 0.0 || self.weighing == Weighing::Network {
+            self.write_slopes(proposal, !is_thinned);
+            self.move_towards(&seen.point, seen.value, share);
+        }
+        let primal = seen.solutions.as_ref().map(Primal::of_all);
+        let newest = self.insert(&seen.subgradient, (1.0 - share) * sight.error, primal);
+        self.age(&proposal.weights, newest, pruning.lifetime);
+        self.taken > taken
+    }
+
+    fn save(&self, since: u64) -> Saved {
+        let mut saved = Saved::new(CutsOf::Whole, self.taken);
+        for place in (0..self.places()).filter(|&place| self.is_live(place) && self.stamps[place] > since) {
+            let row = &flat(self.row(place))[..self.dim];
+            let rise: f64 = row.iter().zip(&self.centre.point).map(|(entry, at)| entry * at).sum();
+            let slope = row.iter().zip(0..).filter(|(entry, _)| **entry != 0.0).map(|(entry, at)| (at, *entry));
+            saved.cuts.push(0, self.centre.value - self.errors[place] - rise, slope);
+        }
+        saved
+    }
+
+    fn primal(&self, proposal: &Proposal) -> Option<Primal> {
+        self.combined_primal(&proposal.weights)
+    }
+}
+
+#[cfg(test)]
+impl Bundle {
+    /// A bundle of given cuts: subgradients and linearisation errors.
+    pub(crate) fn of_cuts(centre: &[f64], cuts: &[(Vec<f64>, f64)]) -> Self {
+        let mut bundle = Self::new(centre, 0.0, &Domain::Free, cuts.len());
+        cuts.iter().for_each(|cut| bundle.insert_cut(cut));
+        bundle
+    }
+
+    pub(crate) fn insert_cut(&mut self, (subgradient, error): &(Vec<f64>, f64)) {
+        self.insert(&Padded::of(subgradient), *error, None);
+    }
+
+    /// Forgets the cut with a subgradient.
+    pub(crate) fn forget_cut(&mut self, subgradient: &[f64]) {
+        let is_it = |place: &usize| self.is_live(*place) && &flat(self.row(*place))[..self.dim] == subgradient;
+        if let Some(place) = (0..self.places()).find(is_it) {
+            self.forget(place);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn places_without_a_cut_have_no_product() {
+        let cuts = [(vec![1.0, 2.0], 0.0), (vec![3.0, 1.0], 1.0)];
+        let mut bundle = Bundle::of_cuts(&[0.0; 2], &cuts);
+        bundle.forget_cut(&cuts[1].0);
+        let mut products = vec![f64::NEG_INFINITY; 2];
+        bundle.products(&Padded::of(&[1.0, 1.0]), &mut products);
+        assert_eq!(products, [3.0, 0.0]);
+    }
+}

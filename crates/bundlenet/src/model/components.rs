@@ -1,0 +1,703 @@
+//! Cuts of each component of a sum, `f = linear'x + sum_a f_a(x)`.
+//!
+//! A component's cut is sparse: an arc's touches the multipliers of its two nodes only. Most components need few cuts, and most
+//! evaluations bring a cut that is there already, so the cuts of a component are told apart by their entries.
+
+use std::hash::Hasher;
+use std::ops::Range;
+
+use bundlenet_linalg::sparse::{pairs, sparse_dot};
+use bundlenet_linalg::vectors::Padded;
+
+use super::{Centre, Model, Proposal, Pruning, Saved, SavedCuts, Sight};
+use crate::oracle::{CutsOf, Detail, Evaluation, Lines, Primal, Solutions};
+
+/// A cut of a component.
+#[derive(Clone, Debug)]
+pub(crate) struct Cut {
+    /// A number that no other cut of the bundle ever has.
+    id: u64,
+    /// Where its entries are; a cut without any is nowhere.
+    entries: Range<usize>,
+    /// Linearisation error at the centre.
+    pub(crate) error: f64,
+    /// Weight in the last proposal; those of a component add up to 1.
+    pub(crate) weight: f64,
+    /// Steps since it last had a weight.
+    age: usize,
+    hash: u64,
+    /// The primal solution that it comes from, where they are kept.
+    primal: Option<Box<Primal>>,
+}
+
+/// A component and its cuts.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Component {
+    /// Value at the centre.
+    value: f64,
+    pub(crate) cuts: Vec<Cut>,
+    /// Inner products of its subgradients, row by row.
+    gram: Vec<f64>,
+}
+
+impl Component {
+    /// Inner products of a cut's subgradient with all others.
+    pub(crate) fn gram_row(&self, cut: usize) -> &[f64] {
+        let count = self.cuts.len();
+        &self.gram[cut * count..(cut + 1) * count]
+    }
+
+    /// Appends a cut, its products with those before it, and its square.
+    fn push(&mut self, cut: Cut, products: &[f64]) {
+        let count = self.cuts.len();
+        self.gram.resize((count + 1) * (count + 1), 0.0);
+        for row in (0..count).rev() {
+            self.gram.copy_within(row * count..(row + 1) * count, row * (count + 1));
+            self.gram[row * (count + 1) + count] = products[row];
+        }
+        self.gram[count * (count + 1)..].copy_from_slice(products);
+        self.cuts.push(cut);
+    }
+
+    /// Keeps the cuts that pass; returns how many entries the others had.
+    fn retain(&mut self, is_kept: impl Fn(&Cut) -> bool) -> usize {
+        let count = self.cuts.len();
+        if self.cuts.iter().all(&is_kept) {
+            return 0;
+        }
+        let kept: Vec<usize> = (0..count).filter(|&cut| is_kept(&self.cuts[cut])).collect();
+        for (row, &from) in kept.iter().enumerate() {
+            for (column, &other) in kept.iter().enumerate() {
+                self.gram[row * kept.len() + column] = self.gram[from * count + other];
+            }
+        }
+        self.gram.truncate(kept.len() * kept.len());
+        let dropped = self.cuts.iter().filter(|cut| !is_kept(cut)).map(|cut| cut.entries.len()).sum();
+        self.cuts.retain(is_kept);
+        dropped
+    }
+}
+
+/// The cuts of all components around a common centre.
+#[derive(Clone, Debug)]
+pub(crate) struct ComponentBundle {
+    centre: Centre,
+    /// Coefficients of the linear part.
+    linear: Vec<f64>,
+    components: Vec<Component>,
+    /// Coordinates and entries of all cuts, one after the other.
+    coordinates: Vec<u32>,
+    entries: Vec<f64>,
+    /// Entries of cuts that are no more.
+    unused: usize,
+    /// Cuts ever taken.
+    taken: u64,
+    /// The metric: a step `d` costs `sum_j d_j^2 / (2 eta metric_j)`.
+    metric: Vec<f64>,
+    /// What the metric is a multiple of, and the steps after which it stays as it is.
+    metric_unit: f64,
+    metric_steps: usize,
+    has_metric: bool,
+    /// Products of all cuts' subgradients with the way to the last trial point, one component after the other, and errors of
+    /// the components' new cuts.
+    slopes: Vec<f64>,
+    new_errors: Vec<f64>,
+    /// Zero everywhere between two uses.
+    scatter: Vec<f64>,
+    way: Vec<f64>,
+    products: Vec<f64>,
+    kinks: Vec<(f64, f64)>,
+}
+
+/// Steps in which the metric is adjusted to the cuts. Later changes bring nothing, and cost products of all cuts.
+const METRIC_STEPS: usize = 10;
+
+impl ComponentBundle {
+    /// No cuts around a centre.
+    fn empty(centre: Centre, linear: Vec<f64>, count: usize) -> Self {
+        Self {
+            centre,
+            components: vec![Component::default(); count],
+            coordinates: vec![],
+            entries: vec![],
+            unused: 0,
+            taken: 0,
+            metric: vec![1.0; linear.len()],
+            metric_unit: 1.0,
+            metric_steps: 0,
+            has_metric: false,
+            slopes: vec![],
+            new_errors: vec![],
+            scatter: vec![0.0; linear.len()],
+            way: vec![0.0; linear.len()],
+            products: vec![],
+            kinks: vec![],
+            linear,
+        }
+    }
+
+    /// Cuts around the point of an evaluation: those taken there, with the primal solutions they come from where those are kept.
+    pub(crate) fn around(start: &Evaluation, linear: &[f64]) -> Self {
+        let Evaluation { point, value, minorants, solutions, .. } = start;
+        let mut bundle = Self::empty(Centre::new(point, *value), linear.to_vec(), minorants.len());
+        for component in 0..minorants.len() {
+            bundle.components[component].value = minorants.values()[component];
+            let primal = || primal_of(solutions.as_ref(), component);
+            bundle.insert(component, minorants.subgradient(component), 0.0, primal);
+        }
+        bundle
+    }
+
+    /// Lets the metric follow the cuts for some steps: the more a coordinate's entries vary, the shorter are the steps along it.
+    /// The first step stays as long as it would be without a metric.
+    pub(crate) fn with_metric(mut self) -> Self {
+        let mut first = self.linear.clone();
+        for cut in self.components.iter().flat_map(|component| &component.cuts) {
+            self.add_to(cut, cut.weight, &mut first);
+        }
+        let norm = |vector: &[f64]| vector.iter().map(|entry| entry * entry).sum::<f64>().sqrt();
+        self.write_metric();
+        let bent: Vec<f64> = first.iter().zip(&self.metric).map(|(entry, metric)| entry * metric).collect();
+        let (length, bent) = (norm(&first), norm(&bent));
+        self.metric_unit = if bent > 0.0 && length > 0.0 { length / bent } else { 1.0 };
+        self.metric_steps = METRIC_STEPS;
+        self.has_metric = true;
+        self.update_metric();
+        self
+    }
+
+    pub(crate) fn metric(&self) -> &[f64] {
+        &self.metric
+    }
+
+    /// Computes the metric, and all that depends on it, for the cuts as they are.
+    fn update_metric(&mut self) {
+        self.write_metric();
+        let mut scatter = std::mem::take(&mut self.scatter);
+        for index in 0..self.components.len() {
+            let mut gram = std::mem::take(&mut self.components[index].gram);
+            let cuts = &self.components[index].cuts;
+            for (row, cut) in cuts.iter().enumerate() {
+                let (coordinates, entries) = self.subgradient(cut);
+                for (&at, entry) in coordinates.iter().zip(entries) {
+                    scatter[at as usize] += entry * self.metric[at as usize];
+                }
+                for (column, other) in cuts[..=row].iter().enumerate() {
+                    let product = self.product(other, &scatter);
+                    gram[row * cuts.len() + column] = product;
+                    gram[column * cuts.len() + row] = product;
+                }
+                coordinates.iter().for_each(|&at| scatter[at as usize] = 0.0);
+            }
+            self.components[index].gram = gram;
+        }
+        self.scatter = scatter;
+    }
+
+    /// `metric_j = unit / sqrt(linear_j^2 + sum_a (largest |entry| of component a's cuts in j)^2)`.
+    fn write_metric(&mut self) {
+        let mut largest = std::mem::take(&mut self.scatter);
+        let mut metric = std::mem::take(&mut self.metric);
+        metric.clear();
+        metric.extend(self.linear.iter().map(|entry| entry * entry));
+        for component in &self.components {
+            for cut in &component.cuts {
+                let (coordinates, entries) = self.subgradient(cut);
+                for (&at, entry) in coordinates.iter().zip(entries) {
+                    largest[at as usize] = largest[at as usize].max(entry.abs());
+                }
+            }
+            for cut in &component.cuts {
+                for &at in self.subgradient(cut).0 {
+                    let entry = std::mem::take(&mut largest[at as usize]);
+                    metric[at as usize] += entry * entry;
+                }
+            }
+        }
+        self.scatter = largest;
+        // A coordinate that no cut touches is never moved.
+        let unit = self.metric_unit;
+        metric.iter_mut().for_each(|entry| *entry = if *entry > 0.0 { unit / entry.sqrt() } else { unit });
+        self.metric = metric;
+    }
+
+    /// Where the model with the new cuts is least along the way: at this multiple of it.
+    fn find_reach(&mut self, seen: &Evaluation) -> f64 {
+        let mut kinks = std::mem::take(&mut self.kinks);
+        kinks.clear();
+        let mut slope: f64 = self.linear.iter().zip(&self.way).map(|(entry, way)| entry * way).sum();
+        let mut first = 0;
+        for (index, component) in self.components.iter().enumerate() {
+            let newest = (sparse_dot(seen.minorants.subgradient(index), &self.way), self.new_errors[index].max(0.0));
+            let slopes = &self.slopes[first..first + component.cuts.len()];
+            first += component.cuts.len();
+            let lines = || slopes.iter().zip(&component.cuts).map(|(slope, cut)| (*slope, cut.error)).chain([newest]);
+            // The line that is highest at the centre, of several the steepest.
+            let highest = |a: (f64, f64), b: (f64, f64)| if b.1 < a.1 || (b.1 == a.1 && b.0 > a.0) { b } else { a };
+            let mut line = lines().fold(newest, highest);
+            slope += line.0;
+            loop {
+                let crossing = |other: (f64, f64)| ((other.1 - line.1) / (other.0 - line.0)).max(0.0);
+                let steeper = lines().filter(|other| other.0 > line.0).map(|other| (crossing(other), other));
+                let sooner = |a: (f64, (f64, f64)), b: (f64, (f64, f64))| {
+                    if b.0 < a.0 || (b.0 == a.0 && b.1.0 > a.1.0) { b } else { a }
+                };
+                match steeper.reduce(sooner) {
+                    Some((at, next)) if at < FARTHEST => {
+                        kinks.push((at, next.0 - line.0));
+                        line = next;
+                    }
+                    _ => break,
+                }
+            }
+        }
+        kinks.sort_unstable_by(|a, b| a.0.total_cmp(&b.0));
+        let mut reach = if slope >= 0.0 { 0.0 } else { f64::INFINITY };
+        for (at, change) in &kinks {
+            slope += change;
+            if slope >= 0.0 {
+                reach = reach.min(*at);
+                break;
+            }
+        }
+        self.kinks = kinks;
+        reach
+    }
+
+    /// Adds the cuts of an evaluation elsewhere.
+    pub(crate) fn insert_all(&mut self, Evaluation { point, minorants, solutions, .. }: &Evaluation) {
+        let way: Vec<f64> = self.centre.point.iter().zip(point).map(|(to, from)| to - from).collect();
+        for index in 0..self.components.len() {
+            let subgradient = minorants.subgradient(index);
+            let at_centre = minorants.values()[index] + sparse_dot(subgradient, &way);
+            let error = self.components[index].value - at_centre;
+            self.insert(index, subgradient, error, || primal_of(solutions.as_ref(), index));
+        }
+    }
+
+    /// Adds cuts of an earlier run.
+    pub(crate) fn with_cuts(mut self, cuts: &SavedCuts) -> Self {
+        for (component, constant, slope) in cuts.iter() {
+            let component = component as usize;
+            let at_centre = constant + sparse_dot(slope, &self.centre.point);
+            self.insert(component, slope, self.components[component].value - at_centre, || None);
+        }
+        self
+    }
+
+    /// Coefficients of the linear part.
+    pub(crate) fn linear(&self) -> &[f64] {
+        &self.linear
+    }
+
+    /// Entries of all cuts, and the cuts themselves: what a pass over the model reads.
+    pub(crate) fn size(&self) -> usize {
+        self.entries.len() - self.unused + self.len()
+    }
+
+    pub(crate) fn components(&self) -> &[Component] {
+        &self.components
+    }
+
+    /// The cuts of a component, to set their weights.
+    pub(crate) fn cuts_mut(&mut self, component: usize) -> &mut [Cut] {
+        &mut self.components[component].cuts
+    }
+
+    /// Coordinates and entries of a cut's subgradient.
+    pub(crate) fn subgradient(&self, cut: &Cut) -> (&[u32], &[f64]) {
+        (&self.coordinates[cut.entries.clone()], &self.entries[cut.entries.clone()])
+    }
+
+    /// The product of a cut's subgradient with a vector.
+    pub(crate) fn product(&self, cut: &Cut, vector: &[f64]) -> f64 {
+        sparse_dot(self.subgradient(cut), vector)
+    }
+
+    /// Adds a multiple of a cut's subgradient to a vector.
+    pub(crate) fn add_to(&self, cut: &Cut, factor: f64, vector: &mut [f64]) {
+        let (coordinates, entries) = self.subgradient(cut);
+        for (&coordinate, entry) in coordinates.iter().zip(entries) {
+            vector[coordinate as usize] += factor * entry;
+        }
+    }
+
+    /// Adds a cut with its linearisation error; a cut that is there already only gets the smaller error, and the primal solution
+    /// that goes with it. Returns its place, and whether the model says more now.
+    fn insert(
+        &mut self,
+        component: usize,
+        (coordinates, entries): (&[u32], &[f64]),
+        error: f64,
+        primal: impl FnOnce() -> Option<Box<Primal>>,
+    ) -> (usize, bool) {
+        // Round-off may make an error slightly negative; convexity does not.
+        let error = error.max(0.0);
+        let hash = hash(coordinates, entries);
+        let is_twin = |cut: &Cut| cut.hash == hash && self.subgradient(cut) == (coordinates, entries);
+        if let Some(twin) = self.components[component].cuts.iter().position(is_twin) {
+            let cut = &mut self.components[component].cuts[twin];
+            let is_tighter = error < cut.error * (1.0 - 1e-9);
+            if error < cut.error {
+                cut.error = error;
+                cut.primal = primal();
+            }
+            cut.age = 0;
+            return (twin, is_tighter);
+        }
+        for (&coordinate, &entry) in coordinates.iter().zip(entries) {
+            // A coordinate may come more than once.
+            self.scatter[coordinate as usize] += self.metric[coordinate as usize] * entry;
+        }
+        let mut products = std::mem::take(&mut self.products);
+        products.clear();
+        products.extend(self.components[component].cuts.iter().map(|cut| self.product(cut, &self.scatter)));
+        products.push(sparse_dot((coordinates, entries), &self.scatter));
+        coordinates.iter().for_each(|&coordinate| self.scatter[coordinate as usize] = 0.0);
+        let start = self.entries.len();
+        self.coordinates.extend_from_slice(coordinates);
+        self.entries.extend_from_slice(entries);
+        self.taken += 1;
+        let id = self.taken;
+        let component = &mut self.components[component];
+        let weight = f64::from(u8::from(component.cuts.is_empty()));
+        component.push(
+            Cut { id, entries: start..self.entries.len(), error, weight, age: 0, hash, primal: primal() },
+            &products,
+        );
+        self.products = products;
+        (component.cuts.len() - 1, true)
+    }
+
+    /// Adds up a component's cuts with their weights: writes the coordinates they touch and, there, the sums of their entries;
+    /// returns the sum of their errors.
+    fn combine(&self, component: &Component, coordinates: &mut Vec<u32>, sums: &mut [f64]) -> f64 {
+        coordinates.clear();
+        let mut error = 0.0;
+        for cut in component.cuts.iter().filter(|cut| cut.weight > 0.0) {
+            self.add_to(cut, cut.weight, sums);
+            coordinates.extend_from_slice(self.subgradient(cut).0);
+            error += cut.weight * cut.error;
+        }
+        coordinates.sort_unstable();
+        coordinates.dedup();
+        error
+    }
+
+    /// The combination of all cuts with their weights, as a cut of the whole function: subgradient and linearisation error.
+    pub(crate) fn aggregate_all(&self) -> (Padded, f64) {
+        let mut sum = Padded::of(&self.linear);
+        let mut error = 0.0;
+        for cut in self.components.iter().flat_map(|component| &component.cuts).filter(|cut| cut.weight > 0.0) {
+            self.add_to(cut, cut.weight, sum.numbers_mut(self.linear.len()));
+            error += cut.weight * cut.error;
+        }
+        (sum, error)
+    }
+
+    /// Makes room for one more cut of a component under a cap. Forgets the oldest cut without weight or, where all have one,
+    /// replaces the lightest by the aggregate of all, which is all that convergence needs.
+    fn make_room(&mut self, component: usize, cap: usize) {
+        while self.components[component].cuts.len() >= cap {
+            let cuts = &self.components[component].cuts;
+            let idle = cuts.iter().filter(|cut| cut.weight == 0.0).max_by_key(|cut| cut.age);
+            if let Some(oldest) = idle.map(|cut| cut.id) {
+                self.unused += self.components[component].retain(|cut| cut.id != oldest);
+                continue;
+            }
+            let count = cuts.len() + 2 - cap;
+            self.replace_by_aggregate(component, count);
+        }
+    }
+
+    /// Replaces the lightest cuts of a component by the aggregate of all.
+    fn replace_by_aggregate(&mut self, component: usize, count: usize) {
+        let mut sums = std::mem::take(&mut self.scatter);
+        let mut coordinates = vec![];
+        let error = self.combine(&self.components[component], &mut coordinates, &mut sums);
+        let entries: Vec<f64> = coordinates.iter().map(|&at| std::mem::take(&mut sums[at as usize])).collect();
+        self.scatter = sums;
+        let cuts = &self.components[component].cuts;
+        let primal = combined_primal(cuts.iter()).map(Box::new);
+        let mut by_weight: Vec<(f64, u64)> = cuts.iter().map(|cut| (cut.weight, cut.id)).collect();
+        by_weight.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
+        by_weight.truncate(count);
+        let weight: f64 = by_weight.iter().map(|(weight, _)| weight).sum();
+        let is_lightest = |cut: &Cut| by_weight.iter().any(|(_, id)| *id == cut.id);
+        self.unused += self.components[component].retain(|cut| !is_lightest(cut));
+        // The aggregate may be a cut that was there, with a weight of its own.
+        let (place, _) = self.insert(component, (&coordinates, &entries), error, || primal);
+        let cuts = &mut self.components[component].cuts;
+        cuts[place].weight = if cuts.len() == 1 { 1.0 } else { cuts[place].weight + weight };
+    }
+
+    /// Bytes that the cuts take.
+    fn bytes(&self) -> usize {
+        let grams: usize = self.components.iter().map(|component| component.gram.capacity()).sum();
+        12 * self.entries.capacity() + 8 * grams
+    }
+
+    /// Forgets the cuts without weight and, should that not do, all but the aggregates.
+    fn shrink(&mut self, bytes: usize) {
+        for component in 0..self.components.len() {
+            self.unused += self.components[component].retain(|cut| cut.weight > 0.0);
+            self.components[component].gram.shrink_to_fit();
+        }
+        self.compact();
+        if self.bytes() > bytes / 2 {
+            for component in 0..self.components.len() {
+                let count = self.components[component].cuts.len();
+                if count > 1 {
+                    self.replace_by_aggregate(component, count);
+                    self.components[component].gram.shrink_to_fit();
+                }
+            }
+            self.compact();
+        }
+    }
+
+    /// Closes the gaps that forgotten cuts have left.
+    fn compact(&mut self) {
+        let used = self.entries.len() - self.unused;
+        let (mut coordinates, mut entries) = (Vec::with_capacity(used), Vec::with_capacity(used));
+        for cut in self.components.iter_mut().flat_map(|component| &mut component.cuts) {
+            let start = entries.len();
+            coordinates.extend_from_slice(&self.coordinates[cut.entries.clone()]);
+            entries.extend_from_slice(&self.entries[cut.entries.clone()]);
+            cut.entries = start..entries.len();
+        }
+        (self.coordinates, self.entries, self.unused) = (coordinates, entries, 0);
+    }
+}
+
+/// Kinks of the model farther away, as a multiple of the way to the trial point, are not looked for.
+const FARTHEST: f64 = 100.0;
+
+/// The primal solution of a component, where they are kept.
+fn primal_of(solutions: Option<&Solutions>, component: usize) -> Option<Box<Primal>> {
+    solutions.map(|solutions| Box::new(Primal::of(solutions, component..component + 1)))
+}
+
+/// The sum of the primal solutions of cuts with their weights, where they are kept.
+fn combined_primal<'a>(cuts: impl Iterator<Item = &'a Cut> + Clone) -> Option<Primal> {
+    let weighted = cuts.filter(|cut| cut.weight > 0.0);
+    let parts = weighted.filter_map(|cut| Some((cut.weight, &**cut.primal.as_ref()?)));
+    parts.clone().next().is_some().then(|| Primal::combine(parts))
+}
+
+fn hash(coordinates: &[u32], entries: &[f64]) -> u64 {
+    let mut hasher = std::hash::DefaultHasher::new();
+    for (&coordinate, entry) in coordinates.iter().zip(entries) {
+        hasher.write_u64(entry.to_bits() ^ (u64::from(coordinate) << 32));
+    }
+    hasher.finish()
+}
+
+impl Model for ComponentBundle {
+    const DETAIL: Detail = Detail::Components;
+
+    fn centre(&self) -> &Centre {
+        &self.centre
+    }
+
+    fn len(&self) -> usize {
+        self.components.iter().map(|component| component.cuts.len()).sum()
+    }
+
+    fn look(&mut self, seen: &Evaluation, proposal: &Proposal) -> Sight {
+        for ((way, to), from) in self.way.iter_mut().zip(&seen.point).zip(&self.centre.point) {
+            *way = to - from;
+        }
+        let direction = proposal.direction.numbers(self.centre.point.len());
+        let mut slope: f64 = self.linear.iter().zip(direction).map(|(entry, along)| entry * along).sum();
+        let mut error = 0.0;
+        let mut slopes = std::mem::take(&mut self.slopes);
+        slopes.clear();
+        self.new_errors.clear();
+        for (index, component) in self.components.iter().enumerate() {
+            let subgradient = seen.minorants.subgradient(index);
+            slope += sparse_dot(subgradient, direction);
+            let rise = seen.minorants.values()[index] - component.value;
+            let own_error = sparse_dot(subgradient, &self.way) - rise;
+            error += own_error;
+            self.new_errors.push(own_error);
+            slopes.extend(component.cuts.iter().map(|cut| self.product(cut, &self.way)));
+        }
+        self.slopes = slopes;
+        Sight { error, slope, reach: Some(self.find_reach(seen)) }
+    }
+
+    fn update(&mut self, seen: &Evaluation, _sight: Sight, share: f64, _: &Proposal, pruning: Pruning) -> bool {
+        let mut is_new = false;
+        let mut first = 0;
+        for index in 0..self.components.len() {
+            let component = &mut self.components[index];
+            let rise = seen.minorants.values()[index] - component.value;
+            for (cut, slope) in component.cuts.iter_mut().zip(&self.slopes[first..]) {
+                cut.error = (cut.error + share * (rise - slope)).max(0.0);
+                cut.age = if cut.weight > 0.0 { 0 } else { cut.age + 1 };
+            }
+            first += component.cuts.len();
+            component.value += share * rise;
+            self.unused += component.retain(|cut| cut.age <= pruning.lifetime);
+            self.make_room(index, pruning.cap);
+            let error = (1.0 - share) * self.new_errors[index];
+            let primal = || primal_of(seen.solutions.as_ref(), index);
+            is_new |= self.insert(index, seen.minorants.subgradient(index), error, primal).1;
+        }
+        self.centre.move_towards(&seen.point, seen.value, share);
+        if self.bytes() > pruning.bytes {
+            self.shrink(pruning.bytes);
+        } else if self.unused > self.entries.len() / 2 {
+            self.compact();
+        }
+        if self.metric_steps > 0 {
+            self.metric_steps -= 1;
+            self.update_metric();
+        }
+        is_new
+    }
+
+    fn save(&self, since: u64) -> Saved {
+        let mut saved = Saved::new(CutsOf::Components, self.taken);
+        for (index, component) in self.components.iter().enumerate() {
+            for cut in component.cuts.iter().filter(|cut| cut.id > since) {
+                let constant = component.value - cut.error - self.product(cut, &self.centre.point);
+                saved.cuts.push(index as u32, constant, pairs(self.subgradient(cut)));
+            }
+        }
+        saved
+    }
+
+    fn metric_unit(&self) -> Option<f64> {
+        self.has_metric.then_some(self.metric_unit)
+    }
+
+    fn write_aggregates(&self, aggregates: &mut Lines) -> bool {
+        let mut sums = vec![0.0; self.centre.point.len()];
+        let mut coordinates = vec![];
+        aggregates.clear();
+        for component in &self.components {
+            let error = self.combine(component, &mut coordinates, &mut sums);
+            let rise: f64 = coordinates.iter().map(|&at| sums[at as usize] * self.centre.point[at as usize]).sum();
+            let entries = coordinates.iter().map(|&at| (at, std::mem::take(&mut sums[at as usize])));
+            aggregates.push(component.value - error - rise, entries);
+        }
+        true
+    }
+
+    fn primal(&self, _proposal: &Proposal) -> Option<Primal> {
+        combined_primal(self.components.iter().flat_map(|component| &component.cuts))
+    }
+}
+
+/// A sparse subgradient and its linearisation error.
+#[cfg(test)]
+pub(crate) type SparseCut = (Vec<(u32, f64)>, f64);
+
+#[cfg(test)]
+impl ComponentBundle {
+    /// Given cuts, by component.
+    pub(crate) fn of_cuts(centre: &[f64], linear: Vec<f64>, cuts: &[Vec<SparseCut>]) -> Self {
+        let mut bundle = Self::empty(Centre::new(centre, 0.0), linear, cuts.len());
+        for (component, cuts) in cuts.iter().enumerate() {
+            cuts.iter().for_each(|cut| bundle.insert_cut(component, cut));
+        }
+        bundle
+    }
+
+    pub(crate) fn insert_cut(&mut self, component: usize, (subgradient, error): &SparseCut) {
+        let (coordinates, entries): (Vec<u32>, Vec<f64>) = subgradient.iter().copied().unzip();
+        self.insert(component, (&coordinates, &entries), *error, || None);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use bundlenet_linalg::Stream;
+
+    fn random_cut(stream: &mut Stream, dim: usize) -> SparseCut {
+        let entries = (0..dim as u32).filter(|_| stream.below(3) > 0).collect::<Vec<_>>();
+        (entries.into_iter().map(|at| (at, stream.normal())).collect(), stream.normal().abs())
+    }
+
+    /// Value of the model at a point, relative to the centre's value, for components whose value at the centre is 0.
+    fn model(bundle: &ComponentBundle, point: &[f64]) -> f64 {
+        let way: Vec<f64> = point.iter().zip(&bundle.centre().point).map(|(to, from)| to - from).collect();
+        let linear: f64 = bundle.linear.iter().zip(&way).map(|(entry, way)| entry * way).sum();
+        let of = |component: &Component| {
+            let cuts = component.cuts.iter().map(|cut| bundle.product(cut, &way) - cut.error);
+            cuts.fold(f64::NEG_INFINITY, f64::max)
+        };
+        linear + bundle.components.iter().map(of).sum::<f64>()
+    }
+
+    /// Aggregation under a cap and under a limit of bytes keeps the combination of all cuts, which never exceeds the model
+    /// before, and the weights.
+    #[test]
+    fn aggregation_keeps_the_combination() {
+        let mut stream = Stream::new(3, "components", 0);
+        for _ in 0..200 {
+            let dim = 1 + stream.below(6);
+            let cuts: Vec<Vec<_>> =
+                (0..4).map(|_| (0..2 + stream.below(6)).map(|_| random_cut(&mut stream, dim)).collect()).collect();
+            let mut bundle = ComponentBundle::of_cuts(&vec![0.0; dim], vec![0.5; dim], &cuts);
+            for component in &mut bundle.components {
+                // Some without weight; cuts without entries are among them.
+                component.cuts.iter_mut().for_each(|cut| cut.weight = stream.below(3) as f64);
+                component.cuts[0].weight += 1.0;
+                let total: f64 = component.cuts.iter().map(|cut| cut.weight).sum();
+                component.cuts.iter_mut().for_each(|cut| cut.weight /= total);
+            }
+            let before = bundle.clone();
+            let (sum, error) = bundle.aggregate_all();
+            match stream.below(2) {
+                0 => (0..4).for_each(|component| bundle.make_room(component, 3)),
+                _ => bundle.shrink(0),
+            }
+            for component in &bundle.components {
+                let total: f64 = component.cuts.iter().map(|cut| cut.weight).sum();
+                assert!((total - 1.0).abs() < 1e-12);
+                assert!(component.cuts.len() < 4);
+            }
+            for _ in 0..10 {
+                let point: Vec<f64> = (0..dim).map(|_| 3.0 * stream.normal()).collect();
+                let combination: f64 =
+                    sum.numbers(dim).iter().zip(&point).map(|(slope, at)| slope * at).sum::<f64>() - error;
+                let (now, then) = (model(&bundle, &point), model(&before, &point));
+                assert!(now <= then + 1e-9 && now >= combination - 1e-9, "{combination} {now} {then}");
+            }
+        }
+    }
+
+    /// Where the aggregate of all cuts is one of them, that one gets the weight of those replaced.
+    #[test]
+    fn an_aggregate_may_be_a_cut_that_is_there() {
+        let cut = |entry: f64| (vec![(0, entry)], 1.0);
+        let cuts = vec![cut(2.0), cut(1.0), cut(3.0)];
+        let mut bundle = ComponentBundle::of_cuts(&[0.0], vec![0.0], &[cuts]);
+        bundle.components[0].cuts.iter_mut().zip([0.5, 0.25, 0.25]).for_each(|(cut, weight)| cut.weight = weight);
+        bundle.make_room(0, 3);
+        let left: Vec<_> =
+            bundle.components[0].cuts.iter().map(|cut| (bundle.subgradient(cut).1[0], cut.weight)).collect();
+        assert_eq!(left, [(2.0, 1.0)]);
+    }
+
+    #[test]
+    fn a_cut_that_is_there_is_not_taken_twice() {
+        let cut = (vec![(0, 1.0), (2, -2.0)], 3.0);
+        let mut bundle = ComponentBundle::of_cuts(&[0.0; 3], vec![0.0; 3], &[vec![cut.clone()]]);
+        bundle.insert_cut(0, &(cut.0.clone(), 1.0));
+        assert_eq!(bundle.len(), 1);
+        assert_eq!(bundle.components[0].cuts[0].error, 1.0);
+        bundle.insert_cut(0, &(vec![(0, 1.0), (1, -2.0)], 1.0));
+        assert_eq!(bundle.components[0].gram_row(0), [5.0, 1.0]);
+        // 3 in the first coordinate, in two parts.
+        bundle.insert_cut(0, &(vec![(0, 1.0), (0, 2.0)], 1.0));
+        assert_eq!(bundle.components[0].gram_row(2), [3.0, 3.0, 9.0]);
+        bundle.update_metric();
+        let metric = bundle.metric[0];
+        assert_eq!(bundle.components[0].gram_row(2), [3.0 * metric, 3.0 * metric, 9.0 * metric]);
+    }
+}

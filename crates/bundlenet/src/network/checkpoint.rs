@@ -1,0 +1,340 @@
+//! Checkpoints: safetensors with the names that PyTorch gives to such layers, and everything else in the metadata.
+//!
+//! `docs/checkpoint.md` describes them for other programs.
+
+use std::collections::HashMap;
+use std::path::Path;
+
+use safetensors::tensor::{Dtype, SafeTensors, TensorView};
+use serde::{Deserialize, Serialize};
+
+use super::architecture::{Affine, Architecture, DECODERS, Layout};
+use super::model::{Card, Model};
+use super::network::Network;
+use crate::error::Error;
+use crate::files::write_whole;
+
+/// Version of names, shapes and meaning; a change that old programs cannot read gets a new one.
+pub const CHECKPOINT_VERSION: u32 = 1;
+
+/// The one key of the metadata; one, so that the same weights make the same file.
+const KEY: &str = "bundlenet";
+
+/// How weights are stored.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Precision {
+    /// 32 bits.
+    #[default]
+    Single,
+    /// 16 bits.
+    Half,
+}
+
+#[derive(Serialize, Deserialize)]
+struct Metadata {
+    version: u32,
+    architecture: Architecture,
+    feature_names: Vec<String>,
+    cut_feature_names: Vec<String>,
+    card: Card,
+}
+
+/// Named tensors on their way to a file.
+pub(crate) struct Tensors {
+    tensors: Vec<(String, Dtype, Vec<usize>, Vec<u8>)>,
+}
+
+impl Tensors {
+    pub(crate) fn new() -> Self {
+        Self { tensors: vec![] }
+    }
+
+    pub(crate) fn push(&mut self, name: &str, shape: &[usize], numbers: &[f32], precision: Precision) {
+        let (dtype, bytes) = match precision {
+            Precision::Single => (Dtype::F32, numbers.iter().flat_map(|number| number.to_le_bytes()).collect()),
+            Precision::Half => (Dtype::F16, numbers.iter().flat_map(|&number| half(number).to_le_bytes()).collect()),
+        };
+        self.tensors.push((name.to_string(), dtype, shape.to_vec(), bytes));
+    }
+
+    pub(crate) fn push_wide(&mut self, name: &str, numbers: &[f64]) {
+        let bytes = numbers.iter().flat_map(|number| number.to_le_bytes()).collect();
+        self.tensors.push((name.to_string(), Dtype::F64, vec![numbers.len()], bytes));
+    }
+
+    /// The bytes of a file.
+    pub(crate) fn to_bytes(&self, metadata: &impl Serialize) -> Result<Vec<u8>, std::io::Error> {
+        let metadata = HashMap::from([(KEY.to_string(), serde_json::to_string(metadata)?)]);
+        let views: Result<Vec<_>, _> = self
+            .tensors
+            .iter()
+            .map(|(name, dtype, shape, bytes)| Ok((name, TensorView::new(*dtype, shape.clone(), bytes)?)))
+            .collect();
+        views.and_then(|views| safetensors::serialize(views, Some(metadata))).map_err(std::io::Error::other)
+    }
+}
+
+/// A file of tensors, read.
+pub(crate) struct Stored<'a> {
+    path: &'a Path,
+    tensors: SafeTensors<'a>,
+}
+
+impl<'a> Stored<'a> {
+    /// Reads the header of a file, and its metadata.
+    pub(crate) fn read<M: serde::de::DeserializeOwned>(path: &'a Path, bytes: &'a [u8]) -> Result<(Self, M), Error> {
+        let wrong = |expected: &str, found: String| Error::Content {
+            path: path.to_path_buf(),
+            expected: expected.to_string(),
+            found,
+        };
+        let (_, header) = SafeTensors::read_metadata(bytes)
+            .map_err(|error| wrong("a checkpoint in the safetensors format", error.to_string()))?;
+        let text = header.metadata().as_ref().and_then(|metadata| metadata.get(KEY));
+        let text = text.ok_or_else(|| wrong("metadata with the key \"bundlenet\"", "none".to_string()))?;
+        // The version first: another one may well look different in all other respects.
+        #[derive(Deserialize)]
+        struct Version {
+            version: u32,
+        }
+        let Version { version } =
+            serde_json::from_str(text).map_err(|error| wrong("a version in the metadata", error.to_string()))?;
+        if version != CHECKPOINT_VERSION {
+            return Err(wrong(&format!("checkpoint version {CHECKPOINT_VERSION}"), format!("version {version}")));
+        }
+        let metadata = serde_json::from_str(text)
+            .map_err(|error| wrong("metadata as docs/checkpoint.md describes it", error.to_string()))?;
+        let tensors = SafeTensors::deserialize(bytes)
+            .map_err(|error| wrong("a checkpoint in the safetensors format", error.to_string()))?;
+        Ok((Self { path, tensors }, metadata))
+    }
+
+    /// The numbers of a tensor, which must be finite and of the given shape.
+    pub(crate) fn numbers(&self, name: &str, shape: &[usize]) -> Result<Vec<f64>, Error> {
+        let wrong = |expected: String, found: String| Error::Content {
+            path: self.path.to_path_buf(),
+            expected: format!("tensor {name} {expected}"),
+            found,
+        };
+        let tensor = self
+            .tensors
+            .tensor(name)
+            .map_err(|_| wrong(format!("of shape {shape:?}"), "no tensor of that name".to_string()))?;
+        if tensor.shape() != shape {
+            return Err(wrong(format!("of shape {shape:?}"), format!("shape {:?}", tensor.shape())));
+        }
+        let bytes = tensor.data();
+        let numbers: Vec<f64> = match tensor.dtype() {
+            Dtype::F64 => bytes.as_chunks().0.iter().map(|&bytes| f64::from_le_bytes(bytes)).collect(),
+            Dtype::F32 => bytes.as_chunks().0.iter().map(|&bytes| f64::from(f32::from_le_bytes(bytes))).collect(),
+            Dtype::F16 => {
+                bytes.as_chunks().0.iter().map(|&bytes| f64::from(single(u16::from_le_bytes(bytes)))).collect()
+            }
+            other => return Err(wrong("of type F16, F32 or F64".to_string(), format!("{other:?}"))),
+        };
+        match numbers.iter().find(|number| !number.is_finite()) {
+            Some(number) => Err(wrong("of finite numbers".to_string(), number.to_string())),
+            None => Ok(numbers),
+        }
+    }
+
+    pub(crate) fn singles(&self, name: &str, shape: &[usize]) -> Result<Vec<f32>, Error> {
+        Ok(self.numbers(name, shape)?.into_iter().map(|number| number as f32).collect())
+    }
+}
+
+/// Rows of a stored matrix are outputs; ours are inputs.
+fn transposed(numbers: &[f32], rows: usize, columns: usize) -> Vec<f32> {
+    (0..columns).flat_map(|column| (0..rows).map(move |row| numbers[row * columns + column])).collect()
+}
+
+/// Names and shapes of a layer's two tensors.
+fn layer_names(decoder: &str, index: usize) -> [String; 2] {
+    [format!("{decoder}.{}.weight", 2 * index), format!("{decoder}.{}.bias", 2 * index)]
+}
+
+impl Model {
+    /// The bytes of a checkpoint.
+    ///
+    /// # Errors
+    /// If they cannot be put together.
+    pub fn to_bytes(&self, precision: Precision) -> Result<Vec<u8>, std::io::Error> {
+        let network = &**self.network();
+        let Network { architecture, layout, weights, mean, deviation } = network;
+        let mut tensors = Tensors::new();
+        let mut push = |name: &str, shape: &[usize], numbers: &[f32]| tensors.push(name, shape, numbers, precision);
+        let (inputs, gates) = (architecture.inputs(), 4 * architecture.state());
+        let lstm = &weights[layout.lstm.weights.clone()];
+        let (by_input, by_state) = lstm.split_at(inputs * gates);
+        push("lstm.weight_ih_l0", &[gates, inputs], &transposed(by_input, inputs, gates));
+        push("lstm.weight_hh_l0", &[gates, gates / 4], &transposed(by_state, gates / 4, gates));
+        push("lstm.bias_ih_l0", &[gates], &weights[layout.lstm.bias.clone()]);
+        // PyTorch has two biases where one does.
+        push("lstm.bias_hh_l0", &[gates], &vec![0.0; gates]);
+        for (decoder, layers) in DECODERS.iter().zip(&layout.decoders) {
+            for (index, Affine { inputs, outputs, weights: at, bias }) in layers.iter().enumerate() {
+                let [weight_name, bias_name] = layer_names(decoder, index);
+                push(&weight_name, &[*outputs, *inputs], &transposed(&weights[at.clone()], *inputs, *outputs));
+                push(&bias_name, &[*outputs], &weights[bias.clone()]);
+            }
+        }
+        if architecture.shortcut {
+            let Affine { inputs, outputs, weights: at, bias } = &layout.shortcut;
+            push("shortcut.weight", &[*outputs, *inputs], &transposed(&weights[at.clone()], *inputs, *outputs));
+            push("shortcut.bias", &[*outputs], &weights[bias.clone()]);
+        }
+        tensors.push_wide("features.mean", mean);
+        tensors.push_wide("features.deviation", deviation);
+        let names = |names: &[&str]| names.iter().map(ToString::to_string).collect();
+        tensors.to_bytes(&Metadata {
+            version: CHECKPOINT_VERSION,
+            architecture: architecture.clone(),
+            feature_names: names(architecture.features.names()),
+            cut_feature_names: names(architecture.features.cut_names()),
+            card: self.card().clone(),
+        })
+    }
+
+    /// Writes a checkpoint.
+    ///
+    /// # Errors
+    /// If the file cannot be written.
+    pub fn save(&self, path: impl AsRef<Path>, precision: Precision) -> Result<(), Error> {
+        let path = path.as_ref();
+        let bytes = self.to_bytes(precision).map_err(|source| Error::Write { path: path.to_path_buf(), source })?;
+        write_whole(path, &bytes)
+    }
+
+    /// Reads a checkpoint.
+    ///
+    /// # Errors
+    /// If the file cannot be read, is no checkpoint, has another version, or tensors of a wrong name, shape or type.
+    pub fn load(path: impl AsRef<Path>) -> Result<Self, Error> {
+        let path = path.as_ref();
+        let bytes = std::fs::read(path).map_err(|source| Error::Read { path: path.to_path_buf(), source })?;
+        Self::from_bytes(path, &bytes)
+    }
+
+    /// Reads a checkpoint from bytes; errors call it `path`.
+    ///
+    /// # Errors
+    /// As [`Model::load`].
+    pub fn from_bytes(path: &Path, bytes: &[u8]) -> Result<Self, Error> {
+        let (stored, Metadata { architecture, card, .. }) = Stored::read(path, bytes)?;
+        let invalid = |expected: String, found: String| Error::Content { path: path.to_path_buf(), expected, found };
+        architecture
+            .check()
+            .map_err(|error| invalid(format!("{} to be {}", error.name, error.expected), error.found))?;
+        let layout = Layout::new(&architecture);
+        let mut weights = vec![0.0; layout.total];
+        let (inputs, gates) = (architecture.inputs(), 4 * architecture.state());
+        let (by_input, by_state) = weights[layout.lstm.weights.clone()].split_at_mut(inputs * gates);
+        let stored_input = stored.singles("lstm.weight_ih_l0", &[gates, inputs])?;
+        by_input.copy_from_slice(&transposed(&stored_input, gates, inputs));
+        let stored_state = stored.singles("lstm.weight_hh_l0", &[gates, gates / 4])?;
+        by_state.copy_from_slice(&transposed(&stored_state, gates, gates / 4));
+        let biases = [stored.singles("lstm.bias_ih_l0", &[gates])?, stored.singles("lstm.bias_hh_l0", &[gates])?];
+        let bias = weights[layout.lstm.bias.clone()].iter_mut();
+        bias.zip(biases[0].iter().zip(&biases[1])).for_each(|(sum, (one, two))| *sum = one + two);
+        for (decoder, layers) in DECODERS.iter().zip(&layout.decoders) {
+            for (index, Affine { inputs, outputs, weights: at, bias }) in layers.iter().enumerate() {
+                let [weight_name, bias_name] = layer_names(decoder, index);
+                let matrix = stored.singles(&weight_name, &[*outputs, *inputs])?;
+                weights[at.clone()].copy_from_slice(&transposed(&matrix, *outputs, *inputs));
+                weights[bias.clone()].copy_from_slice(&stored.singles(&bias_name, &[*outputs])?);
+            }
+        }
+        if architecture.shortcut {
+            let Affine { inputs, outputs, weights: at, bias } = &layout.shortcut;
+            let matrix = stored.singles("shortcut.weight", &[*outputs, *inputs])?;
+            weights[at.clone()].copy_from_slice(&transposed(&matrix, *outputs, *inputs));
+            weights[bias.clone()].copy_from_slice(&stored.singles("shortcut.bias", &[*outputs])?);
+        }
+        let mean = stored.numbers("features.mean", &[inputs])?;
+        let deviation = stored.numbers("features.deviation", &[inputs])?;
+        if let Some(found) = deviation.iter().find(|deviation| **deviation <= 0.0) {
+            return Err(invalid("tensor features.deviation of positive numbers".to_string(), found.to_string()));
+        }
+        Ok(Self::new(Network { architecture, layout, weights, mean, deviation }, card))
+    }
+}
+
+/// The nearest half-precision number, ties to even; beyond the range, the largest.
+fn half(number: f32) -> u16 {
+    let bits = number.to_bits();
+    let sign = ((bits >> 16) & 0x8000) as u16;
+    let magnitude = number.abs();
+    if magnitude >= 65_504.0 {
+        return sign | 0x7bff;
+    }
+    // Adding a power of two so large that only the bits of a half remain rounds as the hardware does.
+    let exponent = (((bits >> 23) & 0xff) as i32 - 127).max(-14);
+    let unit = f32::from_bits(((exponent - 10 + 127) as u32) << 23);
+    let units = (f64::from(magnitude) / f64::from(unit)).round_ties_even() as u32;
+    let biased = (exponent + 14) as u32;
+    // A mantissa that has grown to the next power carries over into the exponent by itself.
+    sign | ((biased << 10) + units) as u16
+}
+
+fn single(half: u16) -> f32 {
+    let magnitude = f32::from(half & 0x3ff);
+    let exponent = i32::from((half >> 10) & 0x1f);
+    let value = match exponent {
+        0 => magnitude * 2.0_f32.powi(-24),
+        31 => f32::NAN,
+        _ => (1024.0 + magnitude) * 2.0_f32.powi(exponent - 25),
+    };
+    if half & 0x8000 == 0 { value } else { -value }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn halves_round_to_nearest() {
+        for bits in 0..0x7c00_u16 {
+            assert_eq!(half(single(bits)), bits);
+            assert_eq!(half(-single(bits)), bits | 0x8000);
+        }
+        assert_eq!((single(half(1.0)), single(half(0.1))), (1.0, 0.099_975_586));
+        assert_eq!((half(1e9), half(0.0), single(half(2048.0 + 1.0))), (0x7bff, 0, 2048.0));
+    }
+
+    #[test]
+    fn checkpoints_round_trip() {
+        let model = Model::default();
+        let bytes = model.to_bytes(Precision::Single).unwrap();
+        assert_eq!(Model::from_bytes(Path::new("x"), &bytes).unwrap(), model);
+        assert_eq!(model.to_bytes(Precision::Single).unwrap(), bytes);
+        let small = model.to_bytes(Precision::Half).unwrap();
+        assert!(small.len() < bytes.len() * 6 / 10);
+        let rounded = Model::from_bytes(Path::new("x"), &small).unwrap();
+        let pairs = rounded.network().weights.iter().zip(&model.network().weights);
+        pairs.for_each(|(a, b)| assert!((a - b).abs() <= 5e-4 * b.abs() + 1e-7, "{a} {b}"));
+    }
+
+    #[test]
+    fn wrong_checkpoints_get_clear_errors() {
+        let message = |bytes: &[u8]| Model::from_bytes(Path::new("m.safetensors"), bytes).unwrap_err().to_string();
+        assert!(message(b"nonsense").starts_with("m.safetensors: expected a checkpoint in the safetensors format"));
+        let bytes = Model::default().to_bytes(Precision::Single).unwrap();
+        assert!(message(&bytes[..bytes.len() - 4]).contains("safetensors format"));
+        let edited = |from: &str, to: &str| {
+            let position = bytes.windows(from.len()).position(|window| window == from.as_bytes()).unwrap();
+            let mut edited = bytes.clone();
+            edited[position..position + from.len()].copy_from_slice(to.as_bytes());
+            message(&edited)
+        };
+        let version = edited("\\\"version\\\":1", "\\\"version\\\":7");
+        assert_eq!(version, "m.safetensors: expected checkpoint version 1, found version 7");
+        let shape = edited("\\\"hidden\\\":8", "\\\"hidden\\\":9");
+        assert!(
+            shape.contains("expected tensor lstm.weight_ih_l0 of shape [108, 16], found shape [96, 16]"),
+            "{shape}"
+        );
+        let name = edited("key.0.bias", "kex.0.bias");
+        assert!(name.contains("tensor key.0.bias") && name.contains("no tensor of that name"), "{name}");
+        assert!(edited("softmax", "softmux").contains("metadata as docs/checkpoint.md describes it"));
+    }
+}

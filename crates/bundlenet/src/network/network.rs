@@ -1,0 +1,367 @@
+//! The network: recurrent cell and decoders, forward and backward, for any number of rows at a time.
+//!
+//! A row is an instance. Forward writes everything that backward needs to a [`Tape`]; in use the tape has one step that is
+//! written over and over, so training and use share every line.
+
+use super::architecture::{Affine, Architecture, Layout};
+use super::features::Transform;
+use super::ops::{lstm, matrix, sampling};
+use super::real::Real;
+use bundlenet_linalg::Stream;
+
+/// Weights, with what says how to use them.
+#[derive(Clone, Debug)]
+pub(crate) struct Network<S> {
+    pub(crate) architecture: Architecture,
+    pub(crate) layout: Layout,
+    pub(crate) weights: Vec<S>,
+    /// Mean and deviation of the features before standardisation.
+    pub(crate) mean: Vec<f64>,
+    pub(crate) deviation: Vec<f64>,
+}
+
+/// Deviation of the initial weights of decoders.
+const DECODER_DEVIATION: f64 = 0.01;
+
+/// First temperature of a learned centre, in units of the step length.
+const INITIAL_TEMPERATURE: f64 = 0.25;
+
+fn inverse_softplus(number: f64) -> f64 {
+    number.exp_m1().ln()
+}
+
+impl<S: Real> Network<S> {
+    /// A network with initial weights: the recurrent cell uniform within one over the root of its size and with open forget
+    /// gates, decoders near zero, so that the first step length is the unit and the first attention uniform.
+    pub(crate) fn initial(architecture: &Architecture, seed: u64) -> Self {
+        let layout = Layout::new(architecture);
+        let mut weights = vec![S::ZERO; layout.total];
+        let mut stream = Stream::new(seed, "initial weights", 0);
+        let state = architecture.state();
+        let bound = 1.0 / (state as f64).sqrt();
+        let lstm = &layout.lstm;
+        weights[lstm.weights.clone()].iter_mut().for_each(|weight| *weight = S::of(bound * stream.symmetric()));
+        let forget = lstm.bias.start + state..lstm.bias.start + 2 * state;
+        weights[forget].fill(S::ONE);
+        for layer in layout.decoders.iter().flatten() {
+            let weights = &mut weights[layer.weights.clone()];
+            weights.iter_mut().for_each(|weight| *weight = S::of(DECODER_DEVIATION * stream.normal()));
+        }
+        let step = &mut weights[layout.decoders[0][1].bias.clone()];
+        step[0] = S::of(inverse_softplus(1.0));
+        if let Some(temperature) = step.get_mut(1) {
+            *temperature = S::of(inverse_softplus(INITIAL_TEMPERATURE));
+        }
+        let inputs = architecture.inputs();
+        let architecture = architecture.clone();
+        Self { architecture, layout, weights, mean: vec![0.0; inputs], deviation: vec![1.0; inputs] }
+    }
+
+    /// Unit of the step length in a run, from its start point and the scaled function's value there.
+    pub(crate) fn step_unit(&self, start: &[f64], value: f64) -> f64 {
+        self.architecture.step_unit.of(start, value) * self.architecture.step_scale.unwrap_or(1.0)
+    }
+
+    fn layer(&self, layer: &Affine) -> (&[S], &[S]) {
+        (&self.weights[layer.weights.clone()], &self.weights[layer.bias.clone()])
+    }
+
+    /// Writes features as the network sees them.
+    pub(crate) fn transform(&self, features: &[f64], input: &mut [S]) {
+        for (index, (feature, input)) in features.iter().zip(input).enumerate() {
+            *input = S::of(match self.architecture.transform {
+                Transform::Standardised => {
+                    let spread = self.deviation[index];
+                    ((feature - self.mean[index]) / spread).clamp(-Transform::CLIP, Transform::CLIP)
+                }
+                Transform::Raw | Transform::SignedLog => *feature,
+            });
+        }
+    }
+
+    /// One step of all rows: reads the tape's inputs, states and noise, and writes the rest of the step.
+    pub(crate) fn forward(&self, tape: &mut Tape<S>, step: usize) {
+        let Architecture { hidden, activation, sampling, .. } = self.architecture;
+        let (rows, state) = (tape.rows, self.architecture.state());
+        let gates = &mut tape.gates[step];
+        let (weights, bias) = self.layer(&self.layout.lstm);
+        matrix::affine(&tape.input[step], weights, bias, gates);
+        for row in 0..rows {
+            let at = row * state..(row + 1) * state;
+            lstm::cell(
+                &mut gates[row * 4 * state..(row + 1) * 4 * state],
+                &tape.cell[step][at.clone()],
+                &mut tape.next_cell[step][at.clone()],
+                &mut tape.tanh_cell[step][at.clone()],
+                &mut tape.state[step][at],
+            );
+        }
+        let sampled = sampling.count();
+        for (index, [first, second]) in self.layout.decoders.iter().enumerate() {
+            let latent = &mut tape.latent[index][step];
+            for (row, latent) in latent.chunks_exact_mut(hidden).enumerate() {
+                let vectors = &tape.state[step][row * state..(row + 1) * state];
+                let mean = &vectors[index * hidden..(index + 1) * hidden];
+                if index < sampled {
+                    let raw = &vectors[(3 + index) * hidden..(4 + index) * hidden];
+                    let noise = (row * sampled + index) * hidden;
+                    sampling::sample(mean, raw, &tape.noise[step][noise..noise + hidden], latent);
+                } else {
+                    latent.copy_from_slice(mean);
+                }
+            }
+            let (weights, bias) = self.layer(first);
+            matrix::affine(latent, weights, bias, &mut tape.before);
+            activation.forward(&tape.before, &mut tape.active[index][step]);
+            let (weights, bias) = self.layer(second);
+            matrix::affine(&tape.active[index][step], weights, bias, &mut tape.output[index][step]);
+        }
+        if self.architecture.shortcut {
+            let (weights, bias) = self.layer(&self.layout.shortcut);
+            matrix::affine(&tape.input[step], weights, bias, &mut tape.shortcut);
+            let width = self.architecture.shortcut_outputs();
+            for (row, added) in tape.shortcut.chunks_exact(width).enumerate() {
+                let (first, second) = self.shortcut_targets(&mut tape.output, step, row);
+                first.iter_mut().chain(second).zip(added).for_each(|(sum, &entry)| *sum += entry);
+            }
+        }
+    }
+
+    /// The outputs that the shortcut adds to: those of the step, and the coefficients behind the query.
+    fn shortcut_targets<'a>(
+        &self,
+        outputs: &'a mut [Steps<S>; 3],
+        step: usize,
+        row: usize,
+    ) -> (&'a mut [S], &'a mut [S]) {
+        let [steps, queries, _] = self.architecture.outputs();
+        let [first, second, _] = outputs;
+        let query = &mut second[step][row * queries..(row + 1) * queries];
+        (&mut first[step][row * steps..(row + 1) * steps], &mut query[self.architecture.hidden..])
+    }
+
+    /// One step back: from the gradients of the step's outputs and of the state and cell after it to those before it.
+    pub(crate) fn backward(&self, tape: &Tape<S>, adjoint: &mut Adjoint<S>, step: usize) {
+        let Architecture { hidden, activation, sampling, .. } = self.architecture;
+        let (rows, state) = (tape.rows, self.architecture.state());
+        let sampled = sampling.count();
+        for (index, [first, second]) in self.layout.decoders.iter().enumerate() {
+            let before = &mut adjoint.before[index][step];
+            let (weights, _) = self.layer(second);
+            matrix::affine_backward_input(&adjoint.output[index][step], weights, second.outputs, 0, before);
+            activation.backward(&tape.active[index][step], before);
+            let (weights, _) = self.layer(first);
+            matrix::affine_backward_input(before, weights, first.outputs, 0, &mut adjoint.latent);
+            for row in 0..rows {
+                let gradient = &adjoint.latent[row * hidden..(row + 1) * hidden];
+                let at = row * state + index * hidden;
+                let mean = &mut adjoint.state[at..at + hidden];
+                mean.iter_mut().zip(gradient).for_each(|(sum, &entry)| *sum += entry);
+                if index < sampled {
+                    let at = row * state + (3 + index) * hidden;
+                    let noise = (row * sampled + index) * hidden;
+                    let mut raw = vec![S::ZERO; hidden];
+                    sampling::sample_backward(
+                        &tape.state[step][at..at + hidden],
+                        &tape.noise[step][noise..noise + hidden],
+                        gradient,
+                        &mut raw,
+                    );
+                    let target = &mut adjoint.state[at..at + hidden];
+                    target.iter_mut().zip(raw).for_each(|(sum, entry)| *sum += entry);
+                }
+            }
+        }
+        if self.architecture.shortcut {
+            let width = self.architecture.shortcut_outputs();
+            for row in 0..rows {
+                let (first, second) = self.shortcut_targets(&mut adjoint.output, step, row);
+                let target = &mut adjoint.shortcut[step][row * width..(row + 1) * width];
+                target.iter_mut().zip(first.iter().chain(&*second)).for_each(|(target, &entry)| *target = entry);
+            }
+        }
+        let gates = &mut adjoint.gates[step];
+        for row in 0..rows {
+            let at = row * state..(row + 1) * state;
+            let four = row * 4 * state..(row + 1) * 4 * state;
+            lstm::cell_backward(
+                &tape.gates[step][four.clone()],
+                &tape.cell[step][at.clone()],
+                &tape.tanh_cell[step][at.clone()],
+                &adjoint.state[at.clone()],
+                &mut adjoint.cell[at],
+                &mut gates[four],
+            );
+        }
+        let (weights, _) = self.layer(&self.layout.lstm);
+        let inputs = self.architecture.inputs();
+        matrix::affine_backward_input(gates, weights, 4 * state, inputs, &mut adjoint.state);
+        if self.architecture.shortcut {
+            let (weights, _) = self.layer(&self.layout.shortcut);
+            let width = self.architecture.shortcut_outputs();
+            matrix::affine_backward_input(&adjoint.shortcut[step], weights, width, inputs, &mut adjoint.through);
+            adjoint.state.iter_mut().zip(&adjoint.through).for_each(|(sum, &entry)| *sum += entry);
+        }
+    }
+
+    /// Adds the gradient of all weights over the first `steps` steps.
+    pub(crate) fn backward_weights(&self, tape: &Tape<S>, adjoint: &Adjoint<S>, steps: usize, gradient: &mut [S]) {
+        // Inputs and gradients of all steps lie one after another: one product for each layer.
+        let mut add = |layer: &Affine, input: &Steps<S>, output: &Steps<S>| {
+            let (before, bias) = gradient.split_at_mut(layer.bias.start);
+            let weights = &mut before[layer.weights.clone()];
+            let bias = &mut bias[..layer.outputs];
+            matrix::affine_backward_weights(input.first(steps), output.first(steps), weights, bias);
+        };
+        add(&self.layout.lstm, &tape.input, &adjoint.gates);
+        for (index, [first, second]) in self.layout.decoders.iter().enumerate() {
+            add(first, &tape.latent[index], &adjoint.before[index]);
+            add(second, &tape.active[index], &adjoint.output[index]);
+        }
+        if self.architecture.shortcut {
+            add(&self.layout.shortcut, &tape.input, &adjoint.shortcut);
+        }
+    }
+}
+
+/// Numbers of several steps, one step after another.
+#[derive(Clone, Debug)]
+pub(crate) struct Steps<S> {
+    numbers: Vec<S>,
+    /// Numbers of a step.
+    length: usize,
+}
+
+impl<S: Real> Steps<S> {
+    fn new(steps: usize, length: usize) -> Self {
+        Self { numbers: vec![S::ZERO; steps * length], length }
+    }
+
+    /// The numbers of the first so many steps.
+    fn first(&self, steps: usize) -> &[S] {
+        &self.numbers[..steps * self.length]
+    }
+}
+
+impl<S> std::ops::Index<usize> for Steps<S> {
+    type Output = [S];
+
+    fn index(&self, step: usize) -> &[S] {
+        &self.numbers[step * self.length..(step + 1) * self.length]
+    }
+}
+
+impl<S> std::ops::IndexMut<usize> for Steps<S> {
+    fn index_mut(&mut self, step: usize) -> &mut [S] {
+        &mut self.numbers[step * self.length..(step + 1) * self.length]
+    }
+}
+
+/// Everything that forward computes.
+#[derive(Clone, Debug)]
+pub(crate) struct Tape<S> {
+    pub(crate) rows: usize,
+    /// Transformed features followed by the state before the step.
+    pub(crate) input: Steps<S>,
+    pub(crate) cell: Steps<S>,
+    pub(crate) noise: Steps<S>,
+    gates: Steps<S>,
+    pub(crate) next_cell: Steps<S>,
+    tanh_cell: Steps<S>,
+    pub(crate) state: Steps<S>,
+    latent: [Steps<S>; 3],
+    before: Vec<S>,
+    active: [Steps<S>; 3],
+    shortcut: Vec<S>,
+    /// Raw step, query, key.
+    pub(crate) output: [Steps<S>; 3],
+}
+
+impl<S: Real> Tape<S> {
+    pub(crate) fn new(architecture: &Architecture, rows: usize, steps: usize) -> Self {
+        let state = architecture.state();
+        let numbers = |length: usize| Steps::new(steps, rows * length);
+        let three = |length: usize| [numbers(length), numbers(length), numbers(length)];
+        Self {
+            rows,
+            input: numbers(architecture.inputs() + state),
+            cell: numbers(state),
+            noise: numbers(architecture.sampling.count() * architecture.hidden),
+            gates: numbers(4 * state),
+            next_cell: numbers(state),
+            tanh_cell: numbers(state),
+            state: numbers(state),
+            latent: three(architecture.hidden),
+            before: vec![S::ZERO; rows * architecture.decoder],
+            active: three(architecture.decoder),
+            shortcut: vec![S::ZERO; rows * architecture.shortcut_outputs()],
+            output: architecture.outputs().map(numbers),
+        }
+    }
+
+    /// Uses only the first rows from now on; they must be as many as the tape was made for, or fewer.
+    pub(crate) fn set_rows(&mut self, rows: usize) {
+        let Self {
+            rows: old,
+            input,
+            cell,
+            noise,
+            gates,
+            next_cell,
+            tanh_cell,
+            state,
+            latent,
+            before,
+            active,
+            shortcut,
+            output,
+        } = self;
+        let single = [input, cell, noise, gates, next_cell, tanh_cell, state];
+        for steps in single.into_iter().chain(latent).chain(active).chain(output) {
+            let steps_held = steps.numbers.len().checked_div(steps.length).unwrap_or(1);
+            steps.length = steps.length / *old * rows;
+            steps.numbers.truncate(steps_held * steps.length);
+        }
+        before.truncate(before.len() / *old * rows);
+        shortcut.truncate(shortcut.len() / *old * rows);
+        *old = rows;
+    }
+}
+
+/// Gradients of what forward computes.
+#[derive(Clone, Debug)]
+pub(crate) struct Adjoint<S> {
+    /// Of raw step, query and key: to be written before a step back.
+    pub(crate) output: [Steps<S>; 3],
+    before: [Steps<S>; 3],
+    gates: Steps<S>,
+    shortcut: Steps<S>,
+    through: Vec<S>,
+    latent: Vec<S>,
+    /// Of the state and the cell between two steps.
+    state: Vec<S>,
+    cell: Vec<S>,
+}
+
+impl<S: Real> Adjoint<S> {
+    pub(crate) fn new(architecture: &Architecture, rows: usize, steps: usize) -> Self {
+        let state = architecture.state();
+        let numbers = |length: usize| Steps::new(steps, rows * length);
+        Self {
+            output: architecture.outputs().map(numbers),
+            before: [(); 3].map(|()| numbers(architecture.decoder)),
+            gates: numbers(4 * state),
+            shortcut: numbers(architecture.shortcut_outputs()),
+            through: vec![S::ZERO; rows * state],
+            latent: vec![S::ZERO; rows * architecture.hidden],
+            state: vec![S::ZERO; rows * state],
+            cell: vec![S::ZERO; rows * state],
+        }
+    }
+
+    /// Nothing comes from behind the last step.
+    pub(crate) fn clear_state(&mut self) {
+        self.state.fill(S::ZERO);
+        self.cell.fill(S::ZERO);
+    }
+}

@@ -1,0 +1,305 @@
+//! A network in the place of the master problem.
+
+use std::sync::Arc;
+
+use bundlenet_linalg::vectors::dot;
+
+use super::architecture::{Architecture, Centre};
+use super::features::{Eyes, Tracker};
+use super::network::{Network, Tape};
+use super::ops::decoder::step_length;
+use super::real::Real;
+use crate::master::{Proposer, Proximity, Seconds};
+use crate::model::{Bundle, CentrePolicy, FIRST_CUTS, Model, Proposal, Step};
+use crate::oracle::{Domain, Evaluation};
+
+/// One run of a network: what it has seen, its state, and the keys of the cuts.
+pub(crate) struct NetworkProposer<S, E = Tracker> {
+    network: Arc<Network<S>>,
+    domain: Domain,
+    /// Unit of the step length.
+    unit: f64,
+    eyes: E,
+    features: Vec<f64>,
+    /// What is observed of each cut, in the order of the places.
+    observed: Vec<f64>,
+    state: Vec<S>,
+    cell: Vec<S>,
+    /// Keys of the cuts by place.
+    keys: Vec<S>,
+    places: Vec<usize>,
+    logits: Vec<S>,
+    weights: Vec<S>,
+    sorted: Vec<S>,
+    weighted: Vec<(usize, f64)>,
+    slopes: Vec<f64>,
+    /// For a run on its own; runs in step share one.
+    tape: Option<Tape<S>>,
+    calibration: Option<Calibration>,
+}
+
+impl<S: Real, E: Eyes> NetworkProposer<S, E> {
+    pub(crate) fn new(network: Arc<Network<S>>, eyes: E, domain: &Domain, start: &Evaluation) -> Self {
+        let Architecture { hidden, .. } = network.architecture;
+        let state = network.architecture.state();
+        Self {
+            domain: domain.clone(),
+            unit: network.step_unit(&start.point, start.value),
+            eyes,
+            features: Vec::with_capacity(network.architecture.inputs()),
+            observed: Vec::with_capacity(FIRST_CUTS * network.architecture.cut_features()),
+            state: vec![S::ZERO; state],
+            cell: vec![S::ZERO; state],
+            keys: Vec::with_capacity(FIRST_CUTS * hidden),
+            places: Vec::with_capacity(FIRST_CUTS),
+            logits: Vec::with_capacity(FIRST_CUTS),
+            weights: Vec::with_capacity(FIRST_CUTS),
+            sorted: Vec::with_capacity(FIRST_CUTS),
+            weighted: Vec::with_capacity(FIRST_CUTS),
+            slopes: Vec::with_capacity(FIRST_CUTS),
+            tape: None,
+            calibration: None,
+            network,
+        }
+    }
+
+    /// For functions unlike those the network was trained on.
+    pub(crate) fn calibrated(self, start: &Evaluation) -> Self {
+        Self { calibration: Some(Calibration::new(start, self.unit)), ..self }
+    }
+
+    /// The features as they are before standardisation.
+    pub(crate) fn features(&self) -> &[f64] {
+        &self.features
+    }
+
+    /// Weights of the last proposal, in the order of [`NetworkProposer::places`].
+    pub(crate) fn weights(&self) -> &[S] {
+        &self.weights
+    }
+
+    /// Unit of the step length.
+    pub(crate) fn unit(&self) -> f64 {
+        self.unit
+    }
+
+    /// What was observed of each cut at the last proposal.
+    pub(crate) fn observed(&self) -> &[f64] {
+        &self.observed
+    }
+
+    pub(crate) fn keys(&self) -> &[S] {
+        &self.keys
+    }
+
+    /// Writes what the network reads of this run to a row of the tape.
+    pub(crate) fn prepare(&mut self, bundle: &Bundle, tape: &mut Tape<S>, step: usize, row: usize) {
+        let architecture = &self.network.architecture;
+        let (inputs, size) = (architecture.inputs(), architecture.state());
+        self.eyes.write_features(self.unit, bundle, &mut self.features);
+        let input = &mut tape.input[step][row * (inputs + size)..(row + 1) * (inputs + size)];
+        self.network.transform(&self.features, &mut input[..inputs]);
+        input[inputs..].copy_from_slice(&self.state);
+        tape.cell[step][row * size..(row + 1) * size].copy_from_slice(&self.cell);
+    }
+
+    /// Turns the network's output in a row of the tape into a proposal: Algorithm 2 of the paper, lines 7 to 9.
+    pub(crate) fn accept(&mut self, bundle: &Bundle, tape: &Tape<S>, at: (usize, usize), proposal: &mut Proposal) {
+        let network = Arc::clone(&self.network);
+        let architecture = &network.architecture;
+        let Output { raw, query, key } = self.read(architecture, tape, at);
+        self.store_key(bundle, key);
+        self.write_logits(bundle, architecture, query);
+        let attention = architecture.attention;
+        self.weights.resize(self.places.len(), S::ZERO);
+        attention.forward(&self.logits, &mut self.weights, &mut self.sorted);
+        proposal.eta = step_length(raw[0], self.unit);
+        if let Some(length) = self.calibration.as_mut().and_then(|calibration| calibration.first_length.take()) {
+            proposal.eta = proposal.eta.min(length);
+        }
+        if self.eyes.sees_slopes()
+            && let Some(&coefficient) = query.last()
+        {
+            self.observe_slopes(bundle, proposal.eta);
+            let slopes = self.observed.chunks_exact(architecture.cut_features()).filter_map(<[f64]>::last);
+            self.logits.iter_mut().zip(slopes).for_each(|(logit, &slope)| *logit += coefficient * S::of(slope));
+            attention.forward(&self.logits, &mut self.weights, &mut self.sorted);
+        }
+        proposal.centre_policy = centre_policy(architecture.centre, raw, self.unit);
+        self.write_weights(bundle, proposal);
+        bundle.aggregate(&proposal.weights, &mut proposal.direction);
+        proposal.sigma = proposal.weights.iter().map(|&(place, weight)| weight * bundle.errors()[place]).sum();
+        proposal.norm_squared = dot(&proposal.direction.0, &proposal.direction.0);
+        self.eyes.note(proposal);
+        if self.domain != Domain::Free {
+            self.bend(bundle, proposal);
+        }
+    }
+
+    /// Takes over the recurrent state, and finds the outputs of this run.
+    fn read<'t>(
+        &mut self,
+        architecture: &Architecture,
+        tape: &'t Tape<S>,
+        (step, row): (usize, usize),
+    ) -> Output<'t, S> {
+        let (size, hidden) = (architecture.state(), architecture.hidden);
+        self.state.copy_from_slice(&tape.state[step][row * size..(row + 1) * size]);
+        self.cell.copy_from_slice(&tape.next_cell[step][row * size..(row + 1) * size]);
+        let [steps, queries, _] = architecture.outputs();
+        Output {
+            raw: &tape.output[0][step][row * steps..(row + 1) * steps],
+            query: &tape.output[1][step][row * queries..(row + 1) * queries],
+            key: &tape.output[2][step][row * hidden..(row + 1) * hidden],
+        }
+    }
+
+    /// Stores the key of the newest cut.
+    fn store_key(&mut self, bundle: &Bundle, key: &[S]) {
+        let hidden = key.len();
+        self.keys.resize(bundle.places() * hidden, S::ZERO);
+        self.keys[bundle.newest() * hidden..(bundle.newest() + 1) * hidden].copy_from_slice(key);
+        self.places.clear();
+        self.places.extend((0..bundle.places()).filter(|&place| bundle.is_live(place)));
+    }
+
+    /// Logits of all cuts: query times key, and what is observed of the cut times the coefficients behind the query.
+    fn write_logits(&mut self, bundle: &Bundle, architecture: &Architecture, query: &[S]) {
+        self.eyes.write_cuts(bundle, &self.places, &mut self.observed);
+        let hidden = architecture.hidden;
+        let factor = S::of(architecture.logit_factor());
+        let (query, coefficients) = query.split_at(hidden);
+        self.logits.clear();
+        for (index, &place) in self.places.iter().enumerate() {
+            let key = &self.keys[place * hidden..(place + 1) * hidden];
+            let mut logit = factor * S::dot(query, key);
+            let observed = &self.observed[index * coefficients.len()..(index + 1) * coefficients.len()];
+            for (&coefficient, &observation) in coefficients.iter().zip(observed) {
+                logit += coefficient * S::of(observation);
+            }
+            self.logits.push(logit);
+        }
+    }
+
+    /// Writes the weights, which add up to 1 in double precision, too: a bound is only valid with weights that do. Weights
+    /// that are not finite are replaced by a plain subgradient step of the unit's length, which is always valid.
+    fn write_weights(&mut self, bundle: &Bundle, proposal: &mut Proposal) {
+        proposal.weights.clear();
+        let total: f64 = self.weights.iter().map(|weight| weight.wide()).sum();
+        if !(total.is_finite() && total > 0.0 && proposal.eta.is_finite()) {
+            self.weights.fill(S::ZERO);
+            proposal.eta = self.unit;
+            proposal.centre_policy = CentrePolicy::Soft { temperature: 1.0, offset: 0.0 };
+            proposal.weights.push((bundle.newest(), 1.0));
+        }
+        let weighted = self.places.iter().zip(&self.weights).filter(|(_, weight)| **weight > S::ZERO);
+        proposal.weights.extend(weighted.map(|(&place, weight)| (place, weight.wide() / total)));
+    }
+
+    /// Observes how the master's objective `eta |G theta|^2 / 2 + alpha'theta` falls with the weight of each cut, relative to the
+    /// mean; with a longer step than the present one, which looks further ahead.
+    fn observe_slopes(&mut self, bundle: &Bundle, eta: f64) {
+        const AHEAD: f64 = 2.0;
+        let weights = self.places.iter().zip(&self.weights).map(|(&place, weight)| (place, weight.wide()));
+        self.weighted.clear();
+        self.weighted.extend(weights.filter(|(_, weight)| *weight > 0.0));
+        bundle.gram_combine(&self.weighted, &mut self.slopes);
+        let errors = bundle.errors();
+        let slope = |place: usize| AHEAD * eta * self.slopes[place] + errors[place];
+        let mean: f64 = self.weighted.iter().map(|&(place, weight)| weight * slope(place)).sum();
+        let width = self.network.architecture.cut_features();
+        for (&place, observed) in self.places.iter().zip(self.observed.chunks_exact_mut(width)) {
+            let ratio = slope(place) / mean.max(f64::MIN_POSITIVE);
+            observed[width - 1] = ratio.clamp(-SLOPE_LIMIT, SLOPE_LIMIT);
+        }
+    }
+
+    /// Takes from the direction what would leave the domain: `mu = max(0, G theta - c / eta)`, as the exact master does.
+    fn bend(&self, bundle: &Bundle, proposal: &mut Proposal) {
+        let Proposal { eta, direction, sigma, .. } = proposal;
+        let entries = direction.numbers_mut(bundle.dim()).iter_mut().zip(&bundle.centre().point);
+        for (index, (entry, &centre)) in entries.enumerate() {
+            let excess = *entry - centre / *eta;
+            if excess > 0.0 && self.domain.is_nonnegative(index) {
+                *entry = centre / *eta;
+                *sigma += excess * centre;
+            }
+        }
+        proposal.norm_squared = dot(&direction.0, &direction.0);
+    }
+}
+
+/// What the network says of a run: raw step and centre, query with coefficients of observations, key.
+struct Output<'t, S> {
+    raw: &'t [S],
+    query: &'t [S],
+    key: &'t [S],
+}
+
+/// The first step is at most this multiple of the classical method's.
+const FIRST: f64 = 1.5;
+/// A decrease by more than this share of what was promised means that the function has shown nothing but a slope; how many of
+/// them in a row mean that steps are too short, and what follows from that for their unit.
+const LINEAR: f64 = 0.6;
+const LINEAR_STEPS: usize = 2;
+const LONGER: f64 = 5.0;
+const LONGEST: f64 = 1e4;
+
+/// Keeps step lengths right on functions unlike those a network was trained on.
+struct Calibration {
+    /// The most that the first step may be, until it is made.
+    first_length: Option<f64>,
+    /// The most that the unit may become: an unbounded function goes on for ever.
+    longest: f64,
+    /// Steps in a row that showed nothing but a slope.
+    linear_steps: usize,
+}
+
+impl Calibration {
+    fn new(start: &Evaluation, unit: f64) -> Self {
+        // A value other than 0 tells of a length that holds for any function.
+        let length = || FIRST * Proximity::adaptive(&start.point, start.value).eta();
+        Self { first_length: (start.value != 0.0).then(length), longest: LONGEST * unit, linear_steps: 0 }
+    }
+
+    /// What the unit is to be multiplied by after a step.
+    fn factor(&mut self, step: &Step<'_>) -> f64 {
+        let is_linear = step.decrease() > LINEAR * step.promised();
+        self.linear_steps = if is_linear { self.linear_steps + 1 } else { 0 };
+        if self.linear_steps >= LINEAR_STEPS { LONGER } else { 1.0 }
+    }
+}
+
+/// Largest slope of the master observed, relative to the mean.
+const SLOPE_LIMIT: f64 = 5.0;
+
+/// How the centre moves, from the outputs beside the raw step.
+fn centre_policy<S: Real>(centre: Centre, raw: &[S], scale: f64) -> CentrePolicy {
+    match centre {
+        Centre::Softmin => CentrePolicy::Soft { temperature: 1.0, offset: 0.0 },
+        Centre::Learned => CentrePolicy::Soft { temperature: step_length(raw[1], scale), offset: raw[2].wide() },
+    }
+}
+
+impl<S: Real, E: Eyes> Proposer for NetworkProposer<S, E> {
+    type Model = Bundle;
+
+    fn propose(&mut self, bundle: &mut Bundle, proposal: &mut Proposal) {
+        let mut tape = self.tape.take().unwrap_or_else(|| Tape::new(&self.network.architecture, 1, 1));
+        self.prepare(bundle, &mut tape, 0, 0);
+        self.network.forward(&mut tape, 0);
+        self.accept(bundle, &tape, (0, 0), proposal);
+        self.tape = Some(tape);
+    }
+
+    fn learn(&mut self, bundle: &Bundle, step: &Step<'_>) {
+        if let Some(calibration) = &mut self.calibration {
+            self.unit = (self.unit * calibration.factor(step)).min(calibration.longest);
+        }
+        self.eyes.learn(bundle, step);
+    }
+
+    fn book(&self, seconds: f64) -> Seconds {
+        Seconds { master: 0.0, network: seconds }
+    }
+}

@@ -1,0 +1,484 @@
+//! The adapter between oracles and methods.
+
+use std::time::Instant;
+
+use bundlenet_linalg::vectors::{Padded, all_within, scale};
+
+use super::{Domain, EvaluationError, Fingerprint, Lines, Minorants, Oracle, Sense, Solutions};
+
+/// Entries of a scaled subgradient beyond this could not be squared and added up.
+const LARGEST_ENTRY: f64 = 1e150;
+
+/// How far a scale that is taken over may be from the one at the start.
+const SCALE_RANGE: f64 = 1e3;
+
+/// Work of an evaluation where the oracle states none, in nanoseconds: a millisecond.
+const DEAR: f64 = 1e6;
+
+/// A function as methods see it: checked, minimised, scaled, counted and timed.
+///
+/// This is the one place where oracle output is checked, and the one place where sense and scale are applied: every number
+/// of the oracle is multiplied by one factor, `1` to minimise and `-1` to maximise, times the scale of the run.
+pub struct Function<'a> {
+    oracle: &'a mut dyn Oracle,
+    dim: usize,
+    domain: Domain,
+    sense: Sense,
+    minimizer_box: Option<(Vec<f64>, Vec<f64>)>,
+    /// Scale of the run; 1 until [`Function::begin`] has found it.
+    scale: f64,
+    /// Coefficients of the linear part, minimised and scaled; none unless the oracle is a sum.
+    linear: Option<Vec<f64>>,
+    keeps_solutions: bool,
+    evaluations: usize,
+    seconds: f64,
+}
+
+/// The function at a point.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Evaluation {
+    pub(crate) point: Vec<f64>,
+    /// Minimised and scaled.
+    pub(crate) value: f64,
+    /// Minimised, not scaled.
+    pub(crate) unscaled: f64,
+    /// Subgradient of the whole function, where it was asked for.
+    pub(crate) subgradient: Padded,
+    /// Minorants of the components, where they were asked for.
+    pub(crate) minorants: Minorants,
+    /// Solutions of the subproblems, where they are kept.
+    pub(crate) solutions: Option<Solutions>,
+}
+
+impl Evaluation {
+    /// To be made at a point.
+    pub(crate) fn at(point: &[f64]) -> Self {
+        Self { point: point.to_vec(), subgradient: Padded::zeros(point.len()), ..Self::default() }
+    }
+
+    pub(crate) fn subgradient(&self) -> &[f64] {
+        self.subgradient.numbers(self.point.len())
+    }
+}
+
+/// What an evaluation is to tell.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Detail {
+    /// The subgradient of the whole function.
+    Whole,
+    /// The minorants of the components.
+    Components,
+    /// Both, in one call of the oracle.
+    Both,
+}
+
+/// What cuts are of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum CutsOf {
+    Whole,
+    Components,
+}
+
+impl<'a> Function<'a> {
+    /// Wraps an oracle; values are those of the oracle, minimised and not scaled.
+    ///
+    /// # Errors
+    /// If it has no variables, or its domain or its linear part is for another number of them.
+    pub fn new(oracle: &'a mut dyn Oracle) -> Result<Self, EvaluationError> {
+        let (dim, domain, sense) = (oracle.dim(), oracle.domain(), oracle.sense());
+        if dim == 0 {
+            return Err(EvaluationError::NoVariables);
+        }
+        if let Domain::PerCoordinate(bounds) = &domain
+            && bounds.len() != dim
+        {
+            return Err(EvaluationError::DomainLength { expected: dim, found: bounds.len() });
+        }
+        let minimizer_box = oracle.minimizer_box();
+        let linear: Option<Vec<f64>> =
+            oracle.as_sum().map(|sum| sum.linear().iter().map(|entry| sense.sign() * entry).collect());
+        if let Some(found) = linear.as_ref().map(Vec::len).filter(|&length| length != dim) {
+            return Err(EvaluationError::LinearLength { expected: dim, found });
+        }
+        Ok(Self {
+            oracle,
+            dim,
+            domain,
+            sense,
+            minimizer_box,
+            scale: 1.0,
+            linear,
+            keeps_solutions: false,
+            evaluations: 0,
+            seconds: 0.0,
+        })
+    }
+
+    /// Asks for the solutions of the subproblems with every evaluation, where the oracle has them.
+    pub(crate) fn keep_solutions(&mut self) {
+        self.keeps_solutions = self.oracle.as_primal().is_some();
+    }
+
+    /// Number of variables.
+    #[must_use]
+    pub fn dim(&self) -> usize {
+        self.dim
+    }
+
+    /// Where the variables may lie.
+    #[must_use]
+    pub fn domain(&self) -> &Domain {
+        &self.domain
+    }
+
+    /// The sense of the wrapped oracle, for turning values back into the user's.
+    #[must_use]
+    pub fn sense(&self) -> Sense {
+        self.sense
+    }
+
+    /// Evaluations so far, failed ones included.
+    #[must_use]
+    pub fn evaluations(&self) -> usize {
+        self.evaluations
+    }
+
+    /// Whether the function is a sum of components.
+    #[must_use]
+    pub fn is_sum(&self) -> bool {
+        self.linear.is_some()
+    }
+
+    /// Coefficients of the linear part, scaled; empty unless the function is a sum.
+    pub(crate) fn linear(&self) -> &[f64] {
+        self.linear.as_deref().unwrap_or(&[])
+    }
+
+    pub(crate) fn minimizer_box(&self) -> Option<&(Vec<f64>, Vec<f64>)> {
+        self.minimizer_box.as_ref()
+    }
+
+    /// Wall time spent in the oracle so far, in seconds.
+    pub(crate) fn seconds(&self) -> f64 {
+        self.seconds
+    }
+
+    /// Work of an evaluation, in nanoseconds.
+    pub(crate) fn work(&self) -> f64 {
+        self.oracle.work().filter(|work| work.is_finite() && *work > 0.0).unwrap_or(DEAR)
+    }
+
+    /// The factor on values and subgradients.
+    pub(crate) fn scale(&self) -> f64 {
+        self.scale
+    }
+
+    /// `max(1, |f|)` of the user's function, scaled: what gaps are relative to.
+    pub(crate) fn magnitude(&self, value: f64) -> f64 {
+        value.abs().max(self.scale)
+    }
+
+    /// Value and subgradient of the function to minimise.
+    ///
+    /// # Errors
+    /// Says which evaluation went wrong, and how: a wrong length, a point outside the domain, a value or an entry that
+    /// is not finite or was not written, or the oracle's own error.
+    pub fn evaluate(&mut self, point: &[f64], subgradient: &mut [f64]) -> Result<f64, EvaluationError> {
+        let unscaled = self.call(point, subgradient)?;
+        self.scaled(unscaled, subgradient)
+    }
+
+    /// Value of the function to minimise, and minorants of its components.
+    ///
+    /// # Errors
+    /// As [`Function::evaluate`], and if the oracle is no [`SumOracle`](crate::SumOracle).
+    pub fn evaluate_components(&mut self, point: &[f64], minorants: &mut Minorants) -> Result<f64, EvaluationError> {
+        let unscaled = self.call_components(point, minorants)?;
+        self.scaled(unscaled, minorants.subgradients().entries())
+    }
+
+    /// Evaluates at the start and finds the scale of the run: one over the norm of the subgradient there, or the known one of
+    /// an earlier run if that is close.
+    pub(crate) fn begin(
+        &mut self,
+        evaluation: &mut Evaluation,
+        detail: Detail,
+        known_scale: Option<f64>,
+    ) -> Result<(), EvaluationError> {
+        self.visit(evaluation, detail)?;
+        let fresh = scale_of(evaluation.subgradient());
+        // Steps and the stop test go by the scale: one that was made for another function will not do.
+        let is_alike = |scale: &f64| (1.0 / SCALE_RANGE..=SCALE_RANGE).contains(&(scale / fresh));
+        self.scale = known_scale.filter(is_alike).unwrap_or(fresh);
+        let dim = self.dim;
+        scale(evaluation.subgradient.numbers_mut(dim), self.scale);
+        evaluation.minorants.scale(self.scale);
+        if let Some(linear) = &mut self.linear {
+            scale(linear, self.scale);
+        }
+        evaluation.value = self.scaled(evaluation.unscaled, evaluation.subgradient())?;
+        Ok(())
+    }
+
+    /// Evaluates at the point of an evaluation and fills in the rest.
+    pub(crate) fn visit(&mut self, evaluation: &mut Evaluation, detail: Detail) -> Result<(), EvaluationError> {
+        let Evaluation { point, value, unscaled, subgradient, minorants, solutions } = evaluation;
+        let dim = self.dim;
+        let begin = Instant::now();
+        let result = match detail {
+            Detail::Whole => self.call(point, subgradient.numbers_mut(dim)),
+            Detail::Components | Detail::Both => self.call_components(point, minorants),
+        };
+        let result = result.and_then(|value| self.write_solutions(solutions).map(|()| value));
+        self.seconds += begin.elapsed().as_secs_f64();
+        *unscaled = result?;
+        match detail {
+            Detail::Whole => minorants.clear(),
+            Detail::Components => {}
+            Detail::Both => {
+                let sum = subgradient.numbers_mut(dim);
+                sum.copy_from_slice(self.linear());
+                minorants.subgradients().add_to(sum);
+            }
+        }
+        let entries = match detail {
+            Detail::Whole => subgradient.numbers(dim),
+            Detail::Components | Detail::Both => minorants.subgradients().entries(),
+        };
+        *value = self.scaled(*unscaled, entries)?;
+        Ok(())
+    }
+
+    /// Calls the oracle, and checks what it gives. Returns the value minimised, not scaled; the subgradient is scaled.
+    fn call(&mut self, point: &[f64], subgradient: &mut [f64]) -> Result<f64, EvaluationError> {
+        let evaluation = self.count(point)?;
+        if subgradient.len() != self.dim {
+            return Err(EvaluationError::SubgradientLength {
+                evaluation,
+                expected: self.dim,
+                found: subgradient.len(),
+            });
+        }
+        // An entry the oracle forgets to write must not pass for a number.
+        subgradient.fill(f64::NAN);
+        let value = self
+            .oracle
+            .evaluate(point, subgradient)
+            .map_err(|source| EvaluationError::Failed { evaluation, source })?;
+        check_value(evaluation, value)?;
+        check_entries(evaluation, subgradient)?;
+        let factor = self.factor();
+        if factor != 1.0 {
+            scale(subgradient, factor);
+        }
+        Ok(self.sense.sign() * value)
+    }
+
+    /// As [`Self::call`], by component.
+    fn call_components(&mut self, point: &[f64], minorants: &mut Minorants) -> Result<f64, EvaluationError> {
+        if !self.is_sum() {
+            return Err(EvaluationError::NoSum);
+        }
+        let evaluation = self.count(point)?;
+        let (dim, factor) = (self.dim, self.factor());
+        let Some(sum) = self.oracle.as_sum() else { return Err(EvaluationError::NoSum) };
+        minorants.clear();
+        sum.evaluate_components(point, minorants).map_err(|source| EvaluationError::Failed { evaluation, source })?;
+        let expected = sum.component_count();
+        if minorants.len() != expected {
+            return Err(EvaluationError::ComponentCount { evaluation, expected, found: minorants.len() });
+        }
+        minorants.values().iter().try_for_each(|&value| check_value(evaluation, value))?;
+        check_entries(evaluation, minorants.subgradients().entries())?;
+        let coordinates = minorants.subgradients().coordinates();
+        if let Some(&coordinate) = coordinates.iter().find(|&&coordinate| coordinate as usize >= dim) {
+            return Err(EvaluationError::Coordinate { evaluation, dim, found: coordinate as usize });
+        }
+        let linear: f64 = sum.linear().iter().zip(point).map(|(entry, at)| entry * at).sum();
+        let value = linear + minorants.values().iter().sum::<f64>();
+        if factor != 1.0 {
+            minorants.scale(factor);
+        }
+        Ok(self.sense.sign() * value)
+    }
+
+    /// The solutions of the last evaluation, where they are kept; they are the problem's, and are not flipped.
+    fn write_solutions(&mut self, solutions: &mut Option<Solutions>) -> Result<(), EvaluationError> {
+        if !self.keeps_solutions {
+            return Ok(());
+        }
+        let evaluation = self.evaluations;
+        let expected = self.oracle.as_sum().map_or(1, |sum| sum.component_count());
+        let solutions = solutions.get_or_insert_default();
+        solutions.clear();
+        if let Some(primal) = self.oracle.as_primal() {
+            primal.write_solutions(solutions);
+        }
+        if solutions.len() != expected {
+            return Err(EvaluationError::SolutionCount { evaluation, expected, found: solutions.len() });
+        }
+        let mut numbers = solutions.costs().iter().chain(solutions.values());
+        match numbers.find(|number| !number.is_finite()) {
+            Some(&found) => Err(EvaluationError::Solution { evaluation, found }),
+            None => Ok(()),
+        }
+    }
+
+    /// Checks a point, and counts the evaluation there.
+    fn count(&mut self, point: &[f64]) -> Result<usize, EvaluationError> {
+        let evaluation = self.evaluations + 1;
+        if point.len() != self.dim {
+            return Err(EvaluationError::PointLength { evaluation, expected: self.dim, found: point.len() });
+        }
+        if let Some(coordinate) = first_unusable(point) {
+            return Err(EvaluationError::Point { evaluation, coordinate, found: point[coordinate] });
+        }
+        if let Some(coordinate) = self.domain.violation(point) {
+            return Err(EvaluationError::OutsideDomain { evaluation, coordinate, found: point[coordinate] });
+        }
+        self.evaluations = evaluation;
+        Ok(evaluation)
+    }
+
+    /// A number of the oracle times this is one of the methods.
+    fn factor(&self) -> f64 {
+        self.sense.sign() * self.scale
+    }
+
+    /// A minimised value, scaled; the entries of subgradients have been already.
+    fn scaled(&self, unscaled: f64, entries: &[f64]) -> Result<f64, EvaluationError> {
+        let value = unscaled * self.scale;
+        // The squares of the entries are added up in the master.
+        if value.is_finite() && all_within(entries, LARGEST_ENTRY) {
+            Ok(value)
+        } else {
+            Err(EvaluationError::Overflow { evaluation: self.evaluations, value: unscaled })
+        }
+    }
+
+    /// A lower bound on the scaled function that convex combinations of its components' minorants prove. They are changed.
+    pub(crate) fn prove(&mut self, aggregate: &mut Lines) -> Option<f64> {
+        let factor = self.factor();
+        let sum = self.oracle.as_sum()?;
+        aggregate.scale(1.0 / factor);
+        sum.prove(aggregate).map(|bound| factor * bound).filter(|bound| bound.is_finite())
+    }
+
+    /// Fingerprints of all components, or one of the whole function.
+    pub(crate) fn fingerprints(&mut self, cuts_of: CutsOf) -> Vec<Option<u64>> {
+        let Some(sum) = self.oracle.as_sum() else { return vec![None] };
+        let mut each = (0..sum.component_count()).map(|component| sum.fingerprint(component));
+        match cuts_of {
+            CutsOf::Components => each.collect(),
+            CutsOf::Whole => {
+                let linear = Fingerprint::new().numbers(sum.linear());
+                let all = each.try_fold(linear, |hash, next| Some(hash.whole(next?)));
+                vec![all.map(Fingerprint::finish)]
+            }
+        }
+    }
+
+    /// The value at the origin, scaled, of a component's minorant with a scaled slope, if it has one.
+    pub(crate) fn reprice(&mut self, component: usize, (coordinates, entries): (&[u32], &[f64])) -> Option<f64> {
+        let factor = self.factor();
+        let sum = self.oracle.as_sum()?;
+        let entries: Vec<f64> = entries.iter().map(|entry| entry / factor).collect();
+        sum.reprice(component, coordinates, &entries)
+            .map(|constant| factor * constant)
+            .filter(|constant| constant.is_finite())
+    }
+}
+
+/// The factor that gives a subgradient norm 1; 1 for a subgradient of 0. Safe for entries whose squares are out of range.
+fn scale_of(subgradient: &[f64]) -> f64 {
+    let largest = subgradient.iter().fold(0.0_f64, |largest, entry| largest.max(entry.abs()));
+    if largest == 0.0 {
+        return 1.0;
+    }
+    let relative: f64 = subgradient.iter().map(|entry| (entry / largest) * (entry / largest)).sum();
+    1.0 / relative.sqrt() / largest
+}
+
+/// The first number that is not finite.
+fn first_unusable(numbers: &[f64]) -> Option<usize> {
+    // Looking whether there is one is much faster than looking for it.
+    if all_within(numbers, f64::MAX) { None } else { numbers.iter().position(|number| !number.is_finite()) }
+}
+
+fn check_value(evaluation: usize, found: f64) -> Result<(), EvaluationError> {
+    if found.is_finite() { Ok(()) } else { Err(EvaluationError::Value { evaluation, found }) }
+}
+
+fn check_entries(evaluation: usize, entries: &[f64]) -> Result<(), EvaluationError> {
+    match first_unusable(entries) {
+        None => Ok(()),
+        Some(coordinate) => {
+            Err(EvaluationError::SubgradientEntry { evaluation, coordinate, found: entries[coordinate] })
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{Bound, FnOracle};
+    use super::*;
+
+    fn message(error: EvaluationError) -> String {
+        error.to_string()
+    }
+
+    #[test]
+    fn a_concave_function_is_flipped() {
+        let mut oracle = FnOracle::new(1, |point, subgradient| {
+            subgradient[0] = -2.0 * point[0];
+            Ok(-point[0] * point[0])
+        })
+        .with_sense(Sense::Maximize);
+        let mut function = Function::new(&mut oracle).unwrap();
+        let mut subgradient = [0.0];
+        assert_eq!(function.evaluate(&[3.0], &mut subgradient).unwrap(), 9.0);
+        assert_eq!(subgradient, [6.0]);
+        assert_eq!(function.evaluations(), 1);
+    }
+
+    #[test]
+    fn bad_output_is_named_with_its_evaluation() {
+        let mut calls = 0;
+        let mut oracle = FnOracle::new(2, move |_, subgradient| {
+            calls += 1;
+            subgradient[0] = 1.0;
+            if calls != 2 {
+                subgradient[1] = 0.0;
+            }
+            match calls {
+                3 => Ok(f64::INFINITY),
+                4 => Err("the subproblem is infeasible".into()),
+                _ => Ok(0.0),
+            }
+        });
+        let mut function = Function::new(&mut oracle).unwrap();
+        let mut subgradient = [0.0; 2];
+        let mut evaluate = |point: &[f64]| function.evaluate(point, &mut subgradient);
+        evaluate(&[0.0, 0.0]).unwrap();
+        let forgotten = message(evaluate(&[0.0, 0.0]).unwrap_err());
+        assert!(forgotten.contains("evaluation 2") && forgotten.contains("entry 1"), "{forgotten}");
+        let infinite = message(evaluate(&[0.0, 0.0]).unwrap_err());
+        assert!(infinite.contains("evaluation 3") && infinite.contains("inf"), "{infinite}");
+        let failed = message(evaluate(&[0.0, 0.0]).unwrap_err());
+        assert!(failed.contains("evaluation 4") && failed.contains("the subproblem is infeasible"), "{failed}");
+        let short = message(evaluate(&[0.0]).unwrap_err());
+        assert!(short.contains("expected 2") && short.contains("found 1"), "{short}");
+        let nan = message(evaluate(&[0.0, f64::NAN]).unwrap_err());
+        assert!(nan.contains("NaN"), "{nan}");
+    }
+
+    #[test]
+    fn bad_oracles_are_refused() {
+        let nothing = |_: &[f64], _: &mut [f64]| Ok(0.0);
+        assert!(matches!(Function::new(&mut FnOracle::new(0, nothing)), Err(EvaluationError::NoVariables)));
+        let domain = Domain::PerCoordinate(vec![Bound::Free]);
+        let mut oracle = FnOracle::new(2, nothing).with_domain(domain);
+        assert!(matches!(Function::new(&mut oracle), Err(EvaluationError::DomainLength { expected: 2, found: 1 })));
+    }
+}

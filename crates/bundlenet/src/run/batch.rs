@@ -1,0 +1,74 @@
+//! Runs of a network in step.
+
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+use super::drive::{Run, Watch, drive};
+use super::settings::Settings;
+use super::solution::Solution;
+use crate::method::{NetworkMethod, NetworkSettings, network_method, propose_together};
+use crate::model::Model;
+use crate::network::{Network, Tape};
+use crate::oracle::{EvaluationError, Oracle};
+
+/// A run of a network, and what its steps looked like.
+pub(crate) struct Observed {
+    pub(crate) solution: Solution,
+    /// Step length of every step.
+    pub(crate) step_lengths: Vec<f64>,
+    /// Entropy of the weights of the last proposal, over that of equal weights.
+    pub(crate) entropy: f64,
+}
+
+/// Runs a network on several functions in step, on this thread.
+pub(crate) fn solve_in_step<'a>(
+    network: &Arc<Network<f32>>,
+    oracles: Vec<(&'a mut dyn Oracle, Option<&[f64]>)>,
+    settings: &Settings,
+    interrupt: Option<&AtomicBool>,
+) -> Vec<Result<Observed, EvaluationError>> {
+    let max_cuts = match &settings.method {
+        crate::method::Method::Network(NetworkSettings { max_cuts, .. }) => *max_cuts,
+        _ => NetworkSettings::default().max_cuts,
+    };
+    let mut begun: Vec<Result<(), EvaluationError>> = vec![];
+    let mut runs: Vec<Run<'a, NetworkMethod>> = vec![];
+    for (oracle, start) in oracles {
+        let run = Run::begin(oracle, start, None, settings, |function, start, _| {
+            Box::new(network_method(Arc::clone(network), function, &start, max_cuts, settings.tolerance))
+        });
+        begun.push(run.map(|run| runs.push(run)));
+    }
+    let mut tape = Tape::new(&network.architecture, runs.len().max(1), 1);
+    let mut step_lengths: Vec<Vec<f64>> = runs.iter().map(|_| vec![]).collect();
+    let mut propose = |runs: &mut [Run<'a, NetworkMethod>], going: &[usize]| {
+        let is_going = |index: &usize| going.binary_search(index).is_ok();
+        let with_index = runs.iter_mut().enumerate().filter(|(index, _)| is_going(index));
+        let mut methods: Vec<&mut NetworkMethod> = with_index.filter_map(|(_, run)| run.method()).collect();
+        tape.set_rows(methods.len());
+        propose_together(network, &mut tape, 0, &mut methods);
+    };
+    let mut keep = |index: usize, run: &mut Run<'a, NetworkMethod>| {
+        if run.steps() > 0
+            && let Some(method) = run.method()
+        {
+            step_lengths[index].push(method.proposal().eta);
+        }
+    };
+    let watch = Watch { propose: &mut propose, keep: &mut keep, observer: None, interrupt };
+    let solutions = drive(&mut runs, watch);
+    let entropies = runs.iter_mut().map(|run| run.method().map_or(0.0, |method| entropy(method)));
+    let each = solutions.into_iter().zip(step_lengths).zip(entropies);
+    let mut observed = each.map(|((solution, step_lengths), entropy)| Observed { solution, step_lengths, entropy });
+    let result = |begun: Result<(), EvaluationError>| match begun {
+        Ok(()) => observed.next().map(Ok),
+        Err(error) => Some(Err(error)),
+    };
+    begun.into_iter().filter_map(result).collect()
+}
+
+/// Entropy of the weights of the last proposal, over that of equal weights.
+fn entropy(method: &NetworkMethod) -> f64 {
+    let sum: f64 = method.proposal().weights.iter().map(|&(_, weight)| -weight * weight.ln()).sum();
+    sum / (method.model().len() as f64).ln().max(f64::MIN_POSITIVE)
+}

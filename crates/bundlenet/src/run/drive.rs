@@ -1,0 +1,270 @@
+//! The driver: limits, clock, interrupts, observers and the trace, for one run or for several in step.
+
+use std::ops::ControlFlow;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Instant;
+
+use super::observe::{Observer, Record};
+use super::reuse::{Reuse, reuse};
+use super::settings::{Limits, Settings};
+use super::solution::{Solution, Status, TraceRow};
+use super::state::{Memory, State};
+use crate::method::{Gap, Inherited, Minimize, Progress, StepReport, wants_components};
+use crate::model::Saved;
+use crate::oracle::{Detail, Evaluation, EvaluationError, Function, Oracle, Primal};
+
+/// A run under way: the function, the method, and what the driver knows.
+pub(crate) struct Run<'a, M: Minimize + ?Sized> {
+    begin: Instant,
+    function: Function<'a>,
+    /// None if the start is optimal.
+    method: Option<Box<M>>,
+    /// The best value, minimised and not scaled, and its point.
+    best: f64,
+    best_point: Vec<f64>,
+    /// The last value, minimised and not scaled.
+    latest: f64,
+    steps: usize,
+    limits: Limits,
+    trace: Vec<TraceRow>,
+    failure: Option<String>,
+    reuse: Option<Reuse>,
+    /// The primal solution of a start that is optimal.
+    primal: Option<Primal>,
+}
+
+impl<'a, M: Minimize + ?Sized> Run<'a, M> {
+    /// Evaluates the function at the start and makes the method, with what an earlier run has left.
+    pub(crate) fn begin(
+        oracle: &'a mut dyn Oracle,
+        start: Option<&[f64]>,
+        state: Option<&State>,
+        settings: &Settings,
+        make: impl FnOnce(&Function<'_>, Evaluation, Option<Inherited>) -> Box<M>,
+    ) -> Result<Self, EvaluationError> {
+        let begin = Instant::now();
+        let mut function = Function::new(oracle)?;
+        if settings.primal {
+            function.keep_solutions();
+        }
+        let mut start = start.map_or_else(|| Evaluation::at(&vec![0.0; function.dim()]), Evaluation::at);
+        let detail = if wants_components(&settings.method) && function.is_sum() { Detail::Both } else { Detail::Whole };
+        let memory = state.and_then(State::memory);
+        // A state has no primal solutions: a combination with its cuts would lack some.
+        let takes_cuts = settings.method.takes_cuts() && !settings.primal;
+        let known_scale = memory.filter(|_| takes_cuts).map(|memory| memory.scale);
+        function.begin(&mut start, detail, known_scale)?;
+        let (inherited, reuse) = match (state, memory) {
+            (Some(state), Some(memory)) if takes_cuts && memory.scale == function.scale() => {
+                let (cuts, reuse) = reuse(state, &mut function, &start);
+                // Without cuts, the length of steps has to be found again.
+                let inherited = Inherited { cuts, step_length: memory.step_length };
+                (Some(inherited).filter(|inherited| inherited.cuts.len() > 0), reuse)
+            }
+            (_, memory) => (None, Reuse::none_of(memory.map_or(0, |memory| memory.cuts.len()))),
+        };
+        // A subgradient of 0 proves the start optimal.
+        let is_optimal = start.subgradient().iter().all(|&entry| entry == 0.0);
+        let primal = start.solutions.as_ref().filter(|_| is_optimal).map(Primal::of_all);
+        Ok(Self {
+            begin,
+            best: start.unscaled,
+            best_point: start.point.clone(),
+            latest: start.unscaled,
+            method: (!is_optimal).then(|| make(&function, start, inherited)),
+            function,
+            steps: 0,
+            trace: Vec::with_capacity(settings.limits.steps.unwrap_or(0).min(10_000) + 1),
+            limits: settings.limits.clone(),
+            failure: None,
+            reuse: (reuse.total() > 0).then_some(reuse),
+            primal,
+        })
+    }
+
+    /// What another run can go on with, after a run that began with the given state.
+    pub(crate) fn state(&mut self, begun_with: &State) -> State {
+        let memory = match self.save(0) {
+            Some(Saved { cuts_of, cuts, step_length, .. }) => Some(Memory {
+                sense: self.function.sense(),
+                scale: self.function.scale(),
+                step_length,
+                cuts_of,
+                fingerprints: self.function.fingerprints(cuts_of),
+                cuts,
+            }),
+            // Cuts of the same function are as true as before.
+            None => begun_with.memory().filter(|memory| memory.is_of(&mut self.function)).cloned(),
+        };
+        State::of_run(&self.best_point, self.best_value(), begun_with.steps() + self.steps, memory)
+    }
+
+    /// The cuts that came after the one with the given number, and the step length; `None` where there are no cuts to keep.
+    pub(crate) fn save(&self, since: u64) -> Option<Saved> {
+        self.method.as_ref()?.save(since).filter(|saved| saved.newest > 0)
+    }
+
+    /// The best value so far, in the problem's sense.
+    pub(crate) fn best_value(&self) -> f64 {
+        self.user_value(self.best)
+    }
+
+    /// The point that attains it.
+    pub(crate) fn best_point(&self) -> &[f64] {
+        &self.best_point
+    }
+
+    /// The method, unless the start is optimal.
+    pub(crate) fn method(&mut self) -> Option<&mut M> {
+        self.method.as_deref_mut()
+    }
+
+    /// Steps taken.
+    pub(crate) fn steps(&self) -> usize {
+        self.steps
+    }
+
+    /// Does one step; a status ends the run.
+    fn advance(&mut self) -> Result<StepReport, Status> {
+        let Some(method) = &mut self.method else { return Err(Status::Optimal) };
+        match method.step(&mut self.function) {
+            Ok(Progress::Step(report)) => {
+                self.steps += 1;
+                if let Some(seen) = method.seen() {
+                    self.latest = seen.unscaled;
+                    if seen.unscaled < self.best {
+                        self.best = seen.unscaled;
+                        self.best_point.copy_from_slice(&seen.point);
+                    }
+                }
+                Ok(report)
+            }
+            Ok(Progress::Optimal) => Err(Status::Optimal),
+            Ok(Progress::Stalled) => Err(Status::Stalled),
+            Err(error) => {
+                self.failure = Some(error.to_string());
+                Err(Status::OracleFailed)
+            }
+        }
+    }
+
+    fn user_value(&self, value: f64) -> f64 {
+        // Adding zero turns the -0 of a flipped sign into 0.
+        self.function.sense().sign() * value + 0.0
+    }
+
+    /// Whether a limit ends the run now.
+    fn limit(&self, is_interrupted: bool) -> Option<Status> {
+        let Limits { steps, oracle_calls, seconds, target } = self.limits;
+        let evaluations = self.function.evaluations();
+        let target = target.map(|target| self.function.sense().sign() * target);
+        match () {
+            () if self.method.is_none() => Some(Status::Optimal),
+            () if target.is_some_and(|target| self.best <= target) => Some(Status::BoundReached),
+            () if is_interrupted => Some(Status::Interrupted),
+            () if steps.is_some_and(|most| self.steps >= most) => Some(Status::StepLimit),
+            () if oracle_calls.is_some_and(|most| evaluations >= most) => Some(Status::OracleCallLimit),
+            () if seconds.is_some_and(|most| self.begin.elapsed().as_secs_f64() >= most) => Some(Status::TimeLimit),
+            () => None,
+        }
+    }
+
+    /// Adds a row to the trace and makes the record of a step.
+    fn record(&mut self, report: StepReport) -> Record {
+        let seconds = self.begin.elapsed().as_secs_f64();
+        let scale = self.function.scale();
+        let (value, best) = (self.user_value(self.latest), self.best_value());
+        self.trace.push(TraceRow { step: self.steps, value, best, seconds });
+        Record {
+            step: self.steps,
+            value,
+            best,
+            is_serious: report.is_serious,
+            model: report.model.map(|model| self.user_value(model / scale)),
+            estimate: report.estimate.map(|estimate| estimate / self.function.magnitude(self.best * scale)),
+            norm: report.norm,
+            eta: report.eta,
+            cuts: report.cuts,
+            oracle_calls: self.function.evaluations(),
+            seconds,
+        }
+    }
+
+    /// The result of the run.
+    fn finish(&mut self, status: Status) -> Solution {
+        let best = self.best * self.function.scale();
+        let magnitude = self.function.magnitude(best);
+        let gap = match &mut self.method {
+            Some(method) => method.gap(best, &mut self.function),
+            None => Some(Gap { estimate: 0.0, proved: Some(0.0) }),
+        };
+        let seconds = self.method.as_ref().map(|method| method.seconds()).unwrap_or_default();
+        Solution {
+            status,
+            value: self.best_value(),
+            steps: self.steps,
+            oracle_calls: self.function.evaluations(),
+            seconds: self.begin.elapsed().as_secs_f64(),
+            oracle_seconds: self.function.seconds(),
+            master_seconds: seconds.master,
+            network_seconds: seconds.network,
+            estimate: gap.map(|gap| gap.estimate / magnitude),
+            // A gap below round-off is proved no better than round-off.
+            certificate: gap.and_then(|gap| gap.proved).map(|gap| gap.max(1e-15 * magnitude) / magnitude),
+            primal: self.method.as_ref().map_or_else(|| self.primal.take(), |method| method.primal()),
+            trace: std::mem::take(&mut self.trace),
+            point: self.best_point.clone(),
+            failure: self.failure.take(),
+            reuse: self.reuse.take(),
+        }
+    }
+}
+
+/// What happens around the steps of runs.
+pub(crate) struct Watch<'w, 'a, M: Minimize + ?Sized> {
+    /// Finds the proposals of all runs that are under way, by their indices, before a round of steps.
+    pub(crate) propose: &'w mut dyn FnMut(&mut [Run<'a, M>], &[usize]),
+    /// Sees every run after the evaluation at its start and after each of its steps, before observers do.
+    pub(crate) keep: &'w mut dyn FnMut(usize, &mut Run<'a, M>),
+    /// Sees every step, and may end all runs.
+    pub(crate) observer: Option<&'w mut dyn Observer>,
+    /// Ends all runs once it is set.
+    pub(crate) interrupt: Option<&'w AtomicBool>,
+}
+
+/// Takes steps of all runs in turn until each has ended. One run is a group of one.
+pub(crate) fn drive<'a, M: Minimize + ?Sized>(runs: &mut [Run<'a, M>], mut watch: Watch<'_, 'a, M>) -> Vec<Solution> {
+    let mut solutions: Vec<Option<Solution>> = runs.iter().map(|_| None).collect();
+    let mut going: Vec<usize> = (0..runs.len()).collect();
+    let mut is_interrupted = false;
+    for (index, run) in runs.iter_mut().enumerate() {
+        is_interrupted |= watch.show(index, run, StepReport::default()).is_break();
+    }
+    loop {
+        is_interrupted |= watch.interrupt.is_some_and(|flag| flag.load(Ordering::Relaxed));
+        for &index in &going {
+            solutions[index] = runs[index].limit(is_interrupted).map(|status| runs[index].finish(status));
+        }
+        going.retain(|&index| solutions[index].is_none());
+        if going.is_empty() {
+            return solutions.into_iter().flatten().collect();
+        }
+        (watch.propose)(runs, &going);
+        for &index in &going {
+            match runs[index].advance() {
+                Ok(report) => is_interrupted |= watch.show(index, &mut runs[index], report).is_break(),
+                Err(status) => solutions[index] = Some(runs[index].finish(status)),
+            }
+        }
+        going.retain(|&index| solutions[index].is_none());
+    }
+}
+
+impl<'a, M: Minimize + ?Sized> Watch<'_, 'a, M> {
+    /// Keeps and shows a step.
+    fn show(&mut self, index: usize, run: &mut Run<'a, M>, report: StepReport) -> ControlFlow<()> {
+        (self.keep)(index, run);
+        let record = run.record(report);
+        self.observer.as_mut().map_or(ControlFlow::Continue(()), |observer| observer.observe(&record))
+    }
+}

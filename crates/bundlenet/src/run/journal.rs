@@ -1,0 +1,438 @@
+//! States in files: a header, then a record for each step. `docs/formats.md` has the bytes.
+//!
+//! A file is begun, and when it has become too large written anew, beside the old one, which it then replaces. In between, a step is
+//! appended with one call of the system: a kill at any moment costs at most the last record. A record has the cuts that are new, or
+//! from time to time all there are, in the place of those before: so what the method has forgotten goes.
+
+use std::fs::{File, OpenOptions};
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+
+use super::drive::Run;
+use super::state::{Memory, State};
+use crate::error::Error;
+use crate::files::{beside, write_whole};
+use crate::method::Minimize;
+use crate::model::{SavedCuts, StepLength};
+use crate::oracle::{CutsOf, Fingerprint, Sense};
+
+const MAGIC: &[u8; 16] = b"bundlenet state\n";
+const VERSION: u32 = 1;
+
+/// All cuts are written when the new ones take so many times what all took the last time, and at least so many bytes.
+const GROWTH: usize = 2;
+const LEAST_GROWTH: usize = 1 << 18;
+
+/// A file is written anew when it has this many times the bytes of its last record with all cuts, and at least so many: replacing a
+/// file can take as long as many steps.
+const MOST_RECORDS: usize = 16;
+const LEAST_REPLACED: usize = 1 << 25;
+
+/// What is the same for all records of a file.
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Header {
+    multipliers: usize,
+    function: Option<FunctionHeader>,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct FunctionHeader {
+    is_maximized: bool,
+    scale: f64,
+    cuts_of: CutsOf,
+    fingerprints: Vec<Option<u64>>,
+}
+
+/// What a step changes. Without a point the last one holds.
+struct Record<'a> {
+    steps: usize,
+    point: &'a [f64],
+    value: Option<f64>,
+    step_length: Option<StepLength>,
+    cuts: &'a SavedCuts,
+    /// Whether these are all cuts, and not in addition to those before.
+    is_complete: bool,
+}
+
+/// A file that holds the state of a run after every step, for [`Solver::journal`](crate::Solver::journal).
+///
+/// Records reach the operating system before the step is shown to an observer: they outlive the process, however it ends. They are
+/// not forced onto the disk: after a power failure the last seconds may be missing.
+pub struct Journal {
+    path: PathBuf,
+    /// Once the run has begun.
+    file: Option<File>,
+    buffer: Vec<u8>,
+    /// The newest cut that is in the file, of the epoch it is from.
+    newest: u64,
+    epoch: u32,
+    /// The best value that is in the file.
+    value: Option<f64>,
+    /// Bytes of the last record with all cuts, of all records since, and of the whole file.
+    complete_bytes: usize,
+    appended_bytes: usize,
+    file_bytes: usize,
+    failure: Option<Error>,
+}
+
+impl Journal {
+    /// Will write to a file, once a run has begun; what is there before, such as the state that the run begins with, stays until
+    /// then.
+    ///
+    /// # Errors
+    /// If the folder cannot be written to.
+    pub fn create(path: impl AsRef<Path>) -> Result<Self, Error> {
+        let path = path.as_ref().to_path_buf();
+        let failed = |source| Error::Write { path: path.clone(), source };
+        if path.is_dir() {
+            return Err(failed(std::io::ErrorKind::IsADirectory.into()));
+        }
+        // Hours of work should not end with what can be known now.
+        let trial = beside(&path);
+        File::create(&trial).and_then(|_| std::fs::remove_file(&trial)).map_err(failed)?;
+        Ok(Self {
+            path,
+            file: None,
+            buffer: vec![],
+            newest: 0,
+            epoch: 0,
+            value: None,
+            complete_bytes: 0,
+            appended_bytes: 0,
+            file_bytes: 0,
+            failure: None,
+        })
+    }
+
+    /// Says whether all steps could be written.
+    ///
+    /// # Errors
+    /// Why the first one could not; none after it was, and the file holds the state before it.
+    pub fn finish(self) -> Result<(), Error> {
+        self.failure.map_or(Ok(()), Err)
+    }
+
+    /// Writes what the last step has changed.
+    pub(crate) fn record<M: Minimize + ?Sized>(&mut self, run: &mut Run<'_, M>, begun_with: &State) {
+        if self.failure.is_none()
+            && let Err(error) = self.try_record(run, begun_with)
+        {
+            self.failure = Some(error);
+        }
+    }
+
+    fn try_record<M: Minimize + ?Sized>(&mut self, run: &mut Run<'_, M>, begun_with: &State) -> Result<(), Error> {
+        let is_full = self.file_bytes > LEAST_REPLACED.max(MOST_RECORDS * self.complete_bytes);
+        let Some(file) = self.file.as_mut().filter(|_| !is_full) else {
+            return self.begin(run, begun_with);
+        };
+        let mut saved = run.save(self.newest);
+        let is_grown = self.appended_bytes > LEAST_GROWTH.max(GROWTH * self.complete_bytes);
+        let is_complete = saved.as_ref().is_some_and(|saved| saved.epoch != self.epoch || is_grown);
+        if is_complete {
+            saved = run.save(0);
+        }
+        let none = SavedCuts::default();
+        let value = run.best_value();
+        let record = Record {
+            steps: begun_with.steps() + run.steps(),
+            point: if self.value == Some(value) { &[] } else { run.best_point() },
+            value: Some(value),
+            step_length: saved.as_ref().and_then(|saved| saved.step_length),
+            cuts: saved.as_ref().map_or(&none, |saved| &saved.cuts),
+            is_complete,
+        };
+        self.buffer.clear();
+        record.write(&mut self.buffer);
+        file.write_all(&self.buffer).map_err(|source| Error::Write { path: self.path.clone(), source })?;
+        let bytes = self.buffer.len();
+        self.file_bytes += bytes;
+        (self.complete_bytes, self.appended_bytes) =
+            if is_complete { (bytes, 0) } else { (self.complete_bytes, self.appended_bytes + bytes) };
+        (self.newest, self.epoch) = saved.map_or((0, 0), |saved| (saved.newest, saved.epoch));
+        self.value = Some(value);
+        Ok(())
+    }
+
+    /// Writes the file anew.
+    fn begin<M: Minimize + ?Sized>(&mut self, run: &mut Run<'_, M>, begun_with: &State) -> Result<(), Error> {
+        let state = run.state(begun_with);
+        let bytes = state.to_bytes();
+        // Where a file cannot be replaced while it is open, it must not be.
+        self.file = None;
+        write_whole(&self.path, &bytes)?;
+        let file = OpenOptions::new().append(true).open(&self.path);
+        self.file = Some(file.map_err(|source| Error::Write { path: self.path.clone(), source })?);
+        (self.newest, self.epoch) = run.save(u64::MAX).map_or((0, 0), |saved| (saved.newest, saved.epoch));
+        self.value = Some(run.best_value());
+        (self.complete_bytes, self.appended_bytes, self.file_bytes) = (bytes.len(), 0, bytes.len());
+        Ok(())
+    }
+}
+
+impl State {
+    /// Whether the bytes of a file begin as those of a state do.
+    #[must_use]
+    pub fn is_state(bytes: &[u8]) -> bool {
+        bytes.starts_with(MAGIC)
+    }
+
+    /// Reads the state that [`State::save`] or a [`Journal`] has written. A last record that was cut off is passed over.
+    ///
+    /// # Errors
+    /// If the file cannot be read, or is no state.
+    pub fn read(path: impl AsRef<Path>) -> Result<Self, Error> {
+        let path = path.as_ref();
+        let bytes = std::fs::read(path).map_err(|source| Error::Read { path: path.to_path_buf(), source })?;
+        Self::parse(path, &bytes)
+    }
+
+    /// The state in the bytes of a file; errors name the file by `path`.
+    ///
+    /// # Errors
+    /// If the bytes are no state.
+    pub fn parse(path: impl AsRef<Path>, bytes: &[u8]) -> Result<Self, Error> {
+        parse(bytes).map_err(|Unexpected { expected, found }| Error::Content {
+            path: path.as_ref().to_path_buf(),
+            expected,
+            found,
+        })
+    }
+
+    /// Writes the state to a file; a kill at any moment leaves the file as it was, or as it is to be.
+    ///
+    /// # Errors
+    /// If it cannot be written.
+    pub fn save(&self, path: impl AsRef<Path>) -> Result<(), Error> {
+        write_whole(path.as_ref(), &self.to_bytes())
+    }
+
+    fn to_bytes(&self) -> Vec<u8> {
+        let none = SavedCuts::default();
+        let header = Header {
+            multipliers: self.point.len(),
+            function: self.memory.as_ref().map(|memory| FunctionHeader {
+                is_maximized: memory.sense == Sense::Maximize,
+                scale: memory.scale,
+                cuts_of: memory.cuts_of,
+                fingerprints: memory.fingerprints.clone(),
+            }),
+        };
+        let record = Record {
+            steps: self.steps,
+            point: &self.point,
+            value: self.value,
+            step_length: self.memory.as_ref().and_then(|memory| memory.step_length),
+            cuts: self.memory.as_ref().map_or(&none, |memory| &memory.cuts),
+            is_complete: true,
+        };
+        let mut bytes = MAGIC.to_vec();
+        bytes.extend_from_slice(&VERSION.to_le_bytes());
+        frame(&mut bytes, |bytes| {
+            // Plain numbers and lists can always be written.
+            bytes.extend(serde_json::to_vec(&header).unwrap_or_default());
+        });
+        record.write(&mut bytes);
+        bytes
+    }
+}
+
+/// Appends a length, what `write` writes, and a checksum.
+fn frame(bytes: &mut Vec<u8>, write: impl FnOnce(&mut Vec<u8>)) {
+    let start = bytes.len();
+    bytes.extend_from_slice(&[0; 8]);
+    write(bytes);
+    let length = (bytes.len() - start - 8) as u64;
+    bytes[start..start + 8].copy_from_slice(&length.to_le_bytes());
+    let checksum = Fingerprint::new().bytes(&bytes[start + 8..]).finish();
+    bytes.extend_from_slice(&checksum.to_le_bytes());
+}
+
+/// Appends the bytes of numbers: in one go, or a step would take longer to write than to do.
+fn extend<T: Copy, const N: usize>(bytes: &mut Vec<u8>, numbers: &[T], to_bytes: impl Fn(T) -> [u8; N]) {
+    let start = bytes.len();
+    bytes.resize(start + N * numbers.len(), 0);
+    let (places, _) = bytes[start..].as_chunks_mut::<N>();
+    places.iter_mut().zip(numbers).for_each(|(place, &number)| *place = to_bytes(number));
+}
+
+impl Record<'_> {
+    fn write(&self, bytes: &mut Vec<u8>) {
+        frame(bytes, |bytes| {
+            let whole = |bytes: &mut Vec<u8>, number: u64| bytes.extend_from_slice(&number.to_le_bytes());
+            let number = |bytes: &mut Vec<u8>, number: f64| bytes.extend_from_slice(&number.to_le_bytes());
+            whole(bytes, self.steps as u64);
+            number(bytes, self.value.unwrap_or(f64::NAN));
+            let (kind, length) = match self.step_length {
+                None => (0, 0.0),
+                Some(StepLength::Plain(length)) => (1, length),
+                Some(StepLength::Metric(length)) => (2, length),
+            };
+            whole(bytes, kind);
+            number(bytes, length);
+            whole(bytes, self.point.len() as u64);
+            extend(bytes, self.point, |entry| entry.to_le_bytes());
+            whole(bytes, self.is_complete.into());
+            whole(bytes, self.cuts.len() as u64);
+            for (component, height, (coordinates, entries)) in self.cuts.iter() {
+                bytes.extend_from_slice(&component.to_le_bytes());
+                bytes.extend_from_slice(&(entries.len() as u32).to_le_bytes());
+                number(bytes, height);
+                extend(bytes, coordinates, |at| at.to_le_bytes());
+                extend(bytes, entries, |entry| entry.to_le_bytes());
+            }
+        });
+    }
+}
+
+/// What is wrong with the bytes of a state.
+struct Unexpected {
+    expected: String,
+    found: String,
+}
+
+fn unexpected(expected: impl Into<String>, found: impl Into<String>) -> Unexpected {
+    Unexpected { expected: expected.into(), found: found.into() }
+}
+
+/// Bytes that are still to be read.
+struct Reader<'a>(&'a [u8]);
+
+impl<'a> Reader<'a> {
+    fn take(&mut self, count: usize) -> Option<&'a [u8]> {
+        let (taken, rest) = self.0.split_at_checked(count)?;
+        self.0 = rest;
+        Some(taken)
+    }
+
+    fn array<const N: usize>(&mut self) -> Option<[u8; N]> {
+        self.take(N)?.try_into().ok()
+    }
+
+    fn small(&mut self) -> Option<u32> {
+        self.array().map(u32::from_le_bytes)
+    }
+
+    fn whole(&mut self) -> Option<usize> {
+        usize::try_from(u64::from_le_bytes(self.array()?)).ok()
+    }
+
+    fn number(&mut self) -> Option<f64> {
+        self.array().map(f64::from_le_bytes)
+    }
+
+    /// So many finite numbers.
+    fn numbers(&mut self, count: usize) -> Option<Vec<f64>> {
+        let (words, _) = self.take(count.checked_mul(8)?)?.as_chunks::<8>();
+        let numbers: Vec<f64> = words.iter().map(|word| f64::from_le_bytes(*word)).collect();
+        numbers.iter().all(|number| number.is_finite()).then_some(numbers)
+    }
+
+    /// The content of the next frame; `None` where it was cut off.
+    fn frame(&mut self) -> Option<Result<&'a [u8], ()>> {
+        let length = self.whole()?;
+        let content = self.take(length)?;
+        let checksum = self.array().map(u64::from_le_bytes)?;
+        Some(if Fingerprint::new().bytes(content).finish() == checksum { Ok(content) } else { Err(()) })
+    }
+}
+
+fn parse(bytes: &[u8]) -> Result<State, Unexpected> {
+    let mut reader = Reader(bytes);
+    if reader.take(MAGIC.len()) != Some(MAGIC) {
+        return Err(unexpected("a state, which begins with \"bundlenet state\"", "something else"));
+    }
+    let version = reader.small();
+    if version != Some(VERSION) {
+        let found = version.map_or_else(|| "none".to_string(), |version| format!("version {version}"));
+        return Err(unexpected(format!("version {VERSION} of a state"), found));
+    }
+    let damaged = |reader: &Reader<'_>| {
+        let at = bytes.len() - reader.0.len();
+        unexpected("a whole state", format!("a damaged record before byte {at} of {}", bytes.len()))
+    };
+    let Some(Ok(header)) = reader.frame() else { return Err(damaged(&reader)) };
+    let header: Header =
+        serde_json::from_slice(header).map_err(|error| unexpected("the header of a state", error.to_string()))?;
+    let memory = header.function.map(|function| Memory {
+        sense: if function.is_maximized { Sense::Maximize } else { Sense::Minimize },
+        scale: function.scale,
+        step_length: None,
+        cuts_of: function.cuts_of,
+        fingerprints: function.fingerprints,
+        cuts: SavedCuts::default(),
+    });
+    if memory.as_ref().is_some_and(|memory| !(memory.scale.is_finite() && memory.scale > 0.0)) {
+        return Err(unexpected("a positive scale", "another"));
+    }
+    let mut state = State { memory, ..State::default() };
+    let mut is_first = true;
+    // What a power failure leaves may be zeros.
+    while reader.0.iter().any(|&byte| byte != 0) {
+        match reader.frame() {
+            Some(Ok(record)) => apply(&mut state, header.multipliers, record).ok_or_else(|| damaged(&reader))?,
+            Some(Err(())) => return Err(damaged(&reader)),
+            None => break,
+        }
+        is_first = false;
+    }
+    if is_first { Err(damaged(&reader)) } else { Ok(state) }
+}
+
+/// Takes up a record; `None` if it is not as it should be.
+fn apply(state: &mut State, multipliers: usize, record: &[u8]) -> Option<()> {
+    let mut reader = Reader(record);
+    let steps = reader.whole()?;
+    let value = Some(reader.number()?).filter(|value| value.is_finite());
+    let step_length = match (reader.whole()?, reader.number()?) {
+        (0, _) => None,
+        (kind @ 1..=2, length) if length > 0.0 && length.is_finite() => {
+            Some(if kind == 1 { StepLength::Plain(length) } else { StepLength::Metric(length) })
+        }
+        _ => return None,
+    };
+    let entries = reader.whole()?;
+    let point = reader.numbers(entries)?;
+    // Only the first record of a state that knows nothing has no point to go on with.
+    if !(point.len() == multipliers || point.is_empty() && state.point.len() == multipliers) {
+        return None;
+    }
+    let is_complete = match reader.whole()? {
+        0 => false,
+        1 => true,
+        _ => return None,
+    };
+    let mut cuts = SavedCuts::default();
+    let parts = state.memory.as_ref().map_or(0, |memory| memory.fingerprints.len());
+    for _ in 0..reader.whole()? {
+        let component = reader.small().filter(|&component| (component as usize) < parts)?;
+        let count = reader.small()? as usize;
+        let height = reader.number().filter(|height| height.is_finite())?;
+        let (words, _) = reader.take(count.checked_mul(4)?)?.as_chunks::<4>();
+        let coordinates: Vec<u32> = words.iter().map(|word| u32::from_le_bytes(*word)).collect();
+        if coordinates.iter().any(|&at| at as usize >= multipliers) {
+            return None;
+        }
+        cuts.push(component, height, coordinates.into_iter().zip(reader.numbers(count)?));
+    }
+    if !reader.0.is_empty() {
+        return None;
+    }
+    (state.steps, state.value) = (steps, value);
+    if !point.is_empty() {
+        state.point = point;
+    }
+    if let Some(memory) = &mut state.memory {
+        memory.step_length = step_length;
+        if is_complete {
+            memory.cuts = cuts;
+        } else {
+            memory.cuts.append(&cuts);
+        }
+    }
+    Some(())
+}

@@ -1,0 +1,43 @@
+//! Watching a run, and ending it.
+
+use std::ops::ControlFlow;
+
+/// What happened in a step. Values are in the problem's sense; what has no meaning for a method is `None`.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct Record {
+    /// Step, 0 for the evaluation at the start.
+    pub step: usize,
+    /// Value at the point of this step.
+    pub value: f64,
+    /// Best value so far.
+    pub best: f64,
+    /// Whether the centre moved.
+    pub is_serious: Option<bool>,
+    /// Value of the model at the point of this step.
+    pub model: Option<f64>,
+    /// Estimated gap over `max(1, |f|)`.
+    pub estimate: Option<f64>,
+    /// Norm of the direction, of the function scaled by its first subgradient.
+    pub norm: Option<f64>,
+    /// Step length `eta`.
+    pub eta: Option<f64>,
+    /// Number of cuts.
+    pub cuts: Option<usize>,
+    /// Oracle calls so far.
+    pub oracle_calls: usize,
+    /// Seconds since the start of the run.
+    pub seconds: f64,
+}
+
+/// Something that is told of every step and may end the run.
+pub trait Observer {
+    /// Called after the evaluation at the start and after every step.
+    fn observe(&mut self, record: &Record) -> ControlFlow<()>;
+}
+
+impl<F: FnMut(&Record) -> ControlFlow<()>> Observer for F {
+    fn observe(&mut self, record: &Record) -> ControlFlow<()> {
+        self(record)
+    }
+}

@@ -1,0 +1,273 @@
+//! Everything that shapes a training, with its defaults.
+
+use std::path::PathBuf;
+
+use serde::{Deserialize, Serialize};
+
+use crate::error::InvalidSetting;
+use crate::network::Architecture;
+
+/// Everything that shapes a training: the file that `bundlenet train` reads.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct TrainSettings {
+    /// What the model will be called.
+    pub name: String,
+    /// Seed of all random numbers.
+    pub seed: u64,
+    /// A model to start from instead of random weights; its architecture must be the one below. Unless another one is given
+    /// there, its scale of the step length stays.
+    pub start_from: Option<PathBuf>,
+    /// What it learns from.
+    pub data: DataSettings,
+    /// Shape of the network.
+    pub network: Architecture,
+    /// First stage: gradients through unrolled iterations.
+    pub gradient: GradientSettings,
+    /// Second stage: evolution on the true objective.
+    pub evolution: EvolutionSettings,
+    /// How progress is measured.
+    pub validation: ValidationSettings,
+}
+
+/// What a network learns from.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct DataSettings {
+    /// Names of sources: folders and files of instances, `generate:FAMILY:COUNT:SEED` (a family, or `max-affine` for random
+    /// functions), `academic`. The crate `bundlenet-problems` reads them.
+    pub train: Vec<String>,
+    /// The same for validation. Without it, a part of the training data is set aside: what a manifest calls so, else groups
+    /// by the number at the end of the name (3 modulo 5 as in the published data, else every eighth).
+    pub validation: Vec<String>,
+    /// Most instances for training, spread over all.
+    pub train_limit: Option<usize>,
+    /// Most instances for validation, spread over all.
+    pub validation_limit: Option<usize>,
+}
+
+/// The loss of the first stage.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Loss {
+    /// Sum of the scaled values at the trial points over the number of subproblems.
+    Paper,
+    /// Mean gap of the trial points in percent of the optimum: the same for every unit.
+    #[default]
+    Gap,
+}
+
+/// First stage: gradients through unrolled iterations.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct GradientSettings {
+    /// Updates; 0 leaves the stage out.
+    pub updates: usize,
+    /// Instances for each update; at least 1.
+    pub batch: usize,
+    /// Steps of a run, `T`; at least 1.
+    pub horizon: usize,
+    /// If given, each update draws its number of steps from here to `horizon`; at least 1.
+    pub horizon_min: Option<usize>,
+    /// Steps through which gradients flow back at once, the state between windows held constant; at least 1.
+    pub window: usize,
+    /// What is minimised.
+    pub loss: Loss,
+    /// Weight of each step relative to the next, `gamma`; above 0, at most 1.
+    pub discount: f64,
+    /// Learning rate of Adam; positive.
+    pub rate: f64,
+    /// Updates in which the rate grows from 0.
+    pub warm_up: usize,
+    /// Factor on the rate after each epoch; above 0, at most 1.
+    pub decay: f64,
+    /// Largest norm of a gradient; positive.
+    pub clip: f64,
+}
+
+impl Default for GradientSettings {
+    fn default() -> Self {
+        Self {
+            updates: 0,
+            batch: 16,
+            horizon: 10,
+            horizon_min: None,
+            window: 10,
+            loss: Loss::default(),
+            discount: 0.999,
+            rate: 3e-4,
+            warm_up: 20,
+            decay: 0.9,
+            clip: 5.0,
+        }
+    }
+}
+
+/// Which weights evolve.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Evolving {
+    /// All of them.
+    All,
+    /// Those of the decoders, and of the shortcut.
+    Decoders,
+    /// Those of the last layer of each decoder, and of the shortcut.
+    Outputs,
+    /// Those of the shortcut: few, and so learned fastest.
+    #[default]
+    Shortcut,
+}
+
+/// What evolution lowers and validation chooses by.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Objective {
+    /// Mean over the columns of the logarithm of the mean gap: for instances of one kind.
+    #[default]
+    Mean,
+    /// Mean over the columns and over the instances of the logarithm of the gap, of at least 1e-3 %: for instances of many kinds.
+    Each,
+}
+
+/// Second stage: antithetic evolution strategies on the true objective.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct EvolutionSettings {
+    /// Generations; 0 leaves the stage out.
+    pub generations: usize,
+    /// Pairs of opposite changes in each; at least 1.
+    pub pairs: usize,
+    /// Instances that each is tried on; at least 1.
+    pub batch: usize,
+    /// Size of a change, relative to the weights of its tensor; positive.
+    pub deviation: f64,
+    /// Learning rate of Adam on the estimated gradient, relative to the weights; positive.
+    pub rate: f64,
+    /// Factor on the rate at the end, reached along a cosine; from 0 to 1.
+    pub final_rate: f64,
+    /// Which weights evolve.
+    pub weights: Evolving,
+    /// What it lowers.
+    pub objective: Objective,
+}
+
+impl Default for EvolutionSettings {
+    fn default() -> Self {
+        Self {
+            generations: 300,
+            pairs: 64,
+            batch: 8,
+            deviation: 0.03,
+            rate: 0.03,
+            final_rate: 0.1,
+            weights: Evolving::default(),
+            objective: Objective::default(),
+        }
+    }
+}
+
+/// How progress is measured.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct ValidationSettings {
+    /// Steps after which gaps are measured: the columns, increasing.
+    pub steps: Vec<usize>,
+    /// Updates between two validations; at least 1.
+    pub updates: usize,
+    /// Generations between two validations; at least 1.
+    pub generations: usize,
+}
+
+impl Default for ValidationSettings {
+    fn default() -> Self {
+        Self { steps: vec![10, 25, 50, 100], updates: 50, generations: 10 }
+    }
+}
+
+impl Default for TrainSettings {
+    fn default() -> Self {
+        Self {
+            name: "model".to_string(),
+            seed: 1,
+            start_from: None,
+            data: DataSettings::default(),
+            network: Architecture::default(),
+            gradient: GradientSettings::default(),
+            evolution: EvolutionSettings::default(),
+            validation: ValidationSettings::default(),
+        }
+    }
+}
+
+impl TrainSettings {
+    /// Makes sure that every value can be used.
+    ///
+    /// # Errors
+    /// The first one that cannot.
+    pub fn check(&self) -> Result<(), InvalidSetting> {
+        self.network.check()?;
+        let GradientSettings { batch, horizon, horizon_min, window, discount, rate, decay, clip, .. } = &self.gradient;
+        let evolution = &self.evolution;
+        let positive = |number: f64| number > 0.0 && number.is_finite();
+        let share = |number: f64| number > 0.0 && number <= 1.0;
+        let columns = &self.validation.steps;
+        let is_some_limit = |limit: Option<usize>| limit != Some(0);
+        let DataSettings { train_limit, validation_limit, .. } = self.data;
+        let evolves_nothing = !self.network.shortcut && evolution.weights == Evolving::Shortcut;
+        let rules = [
+            (!self.data.train.is_empty(), "data.train", "at least one folder or file", "none".to_string()),
+            (is_some_limit(train_limit), "data.train_limit", "at least 1", "0".to_string()),
+            (is_some_limit(validation_limit), "data.validation_limit", "at least 1", "0".to_string()),
+            (
+                !evolves_nothing || evolution.generations == 0,
+                "evolution.weights",
+                "weights that the network has (network.shortcut is off)",
+                "shortcut".to_string(),
+            ),
+            (*batch > 0, "gradient.batch", "at least 1", batch.to_string()),
+            ((1..=100_000).contains(horizon), "gradient.horizon", "from 1 to 100000", horizon.to_string()),
+            (
+                horizon_min.is_none_or(|least| (1..=*horizon).contains(&least)),
+                "gradient.horizon_min",
+                "from 1 to gradient.horizon",
+                format!("{horizon_min:?}"),
+            ),
+            (*window > 0, "gradient.window", "at least 1", window.to_string()),
+            (share(*discount), "gradient.discount", "above 0 and at most 1", discount.to_string()),
+            (positive(*rate), "gradient.rate", "a positive finite number", rate.to_string()),
+            (share(*decay), "gradient.decay", "above 0 and at most 1", decay.to_string()),
+            (positive(*clip), "gradient.clip", "a positive finite number", clip.to_string()),
+            (evolution.pairs > 0, "evolution.pairs", "at least 1", evolution.pairs.to_string()),
+            (evolution.batch > 0, "evolution.batch", "at least 1", evolution.batch.to_string()),
+            (
+                positive(evolution.deviation),
+                "evolution.deviation",
+                "a positive finite number",
+                evolution.deviation.to_string(),
+            ),
+            (positive(evolution.rate), "evolution.rate", "a positive finite number", evolution.rate.to_string()),
+            (
+                (0.0..=1.0).contains(&evolution.final_rate),
+                "evolution.final_rate",
+                "from 0 to 1",
+                evolution.final_rate.to_string(),
+            ),
+            (
+                !columns.is_empty() && columns[0] > 0 && columns.is_sorted_by(|a, b| a < b),
+                "validation.steps",
+                "positive increasing numbers",
+                format!("{columns:?}"),
+            ),
+            (
+                self.validation.updates > 0 && self.validation.generations > 0,
+                "validation.updates and validation.generations",
+                "at least 1",
+                "0".to_string(),
+            ),
+        ];
+        match rules.into_iter().find(|(holds, ..)| !holds) {
+            Some((_, name, expected, found)) => Err(InvalidSetting::new(name, expected, found)),
+            None => Ok(()),
+        }
+    }
+}

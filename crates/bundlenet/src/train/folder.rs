@@ -1,0 +1,309 @@
+//! A training as a folder, which survives a kill at any moment and resumes bit for bit.
+
+use std::fs::{File, TryLockError};
+use std::ops::ControlFlow;
+use std::path::{Path, PathBuf};
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+
+use rayon::prelude::*;
+use serde::{Deserialize, Serialize};
+
+use super::config::TrainSettings;
+use super::example::Example;
+use super::optima::Optima;
+use super::optimizer::Optimizer;
+use super::trainer::{Best, Measurement, NetworkState, Report, State, Trainer};
+use crate::error::{Error, InvalidSetting};
+use crate::files::{Pace, write_whole};
+use crate::network::{CHECKPOINT_VERSION, Layout, Precision, Stored, Tensors};
+use crate::run::Limits;
+
+/// Steps that the optimum of an instance may take: on the largest it is then good to 1e-3, which is enough to learn from.
+const MOST_STEPS: usize = 3000;
+
+/// What is happening.
+#[derive(Debug)]
+pub enum Event<'a> {
+    /// The optima of instances are computed: so many of so many.
+    Optima {
+        /// Done.
+        done: usize,
+        /// Of.
+        total: usize,
+    },
+    /// Training begins, or goes on.
+    Begin {
+        /// The training.
+        trainer: &'a Trainer,
+        /// Instances for training and for validation.
+        instances: (usize, usize),
+    },
+    /// An update or a generation is done.
+    Advance(&'a Report),
+}
+
+/// How a training ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Finished {
+    /// It is done.
+    Completely,
+    /// It was interrupted, and can be resumed.
+    Interrupted,
+}
+
+/// What is stored beside the numbers.
+#[derive(Serialize, Deserialize)]
+struct StoredState {
+    version: u32,
+    settings: TrainSettings,
+    step_scale: f64,
+    updates: usize,
+    generations: usize,
+    steps: (usize, usize),
+    losses: (f64, usize),
+    gradient_norm: Option<f64>,
+    best: Option<Measurement>,
+    history: Vec<Measurement>,
+    suspicious: usize,
+}
+
+/// Trains a network in a folder: `config.toml`, `metrics.jsonl`, `best.safetensors`, `last.safetensors`, `optima.json`, and
+/// `state.safetensors`, from which a training goes on bit for bit. The first model is there before the first update. The
+/// observer may end the training. `load` reads the examples for training and for validation that the settings name.
+///
+/// # Errors
+/// If data or settings cannot be used, the folder holds another training and `is_resumed` is not set, or training goes wrong.
+pub fn train<E: From<Error>>(
+    settings: &TrainSettings,
+    load: impl FnOnce() -> Result<(Vec<Example>, Vec<Example>), E>,
+    folder: &Path,
+    is_resumed: bool,
+    observer: &(dyn Fn(&Event<'_>) -> ControlFlow<()> + Sync),
+) -> Result<Finished, E> {
+    settings.check().map_err(Error::from)?;
+    let run = Folder(folder.to_path_buf());
+    std::fs::create_dir_all(folder).map_err(|source| Error::Write { path: folder.to_path_buf(), source })?;
+    let _lock = run.lock()?;
+    let state = run.read_state(settings, is_resumed)?;
+    let (train, validation) = load()?;
+    Ok(run.train(settings, (train, validation), state, is_resumed, observer)?)
+}
+
+struct Folder(PathBuf);
+
+impl Folder {
+    fn train(
+        &self,
+        settings: &TrainSettings,
+        (mut train, mut validation): (Vec<Example>, Vec<Example>),
+        state: Option<State>,
+        is_resumed: bool,
+        observer: &(dyn Fn(&Event<'_>) -> ControlFlow<()> + Sync),
+    ) -> Result<Finished, Error> {
+        let text = toml::to_string(settings).map_err(std::io::Error::other);
+        let text = text.map_err(|source| Error::Write { path: self.path("config.toml"), source })?;
+        write_whole(&self.path("config.toml"), text.as_bytes())?;
+        if self.find_optima(&mut train, &mut validation, is_resumed, observer)?.is_break() {
+            return Ok(Finished::Interrupted);
+        }
+        let instances = (train.len(), validation.len());
+        let mut trainer = match state {
+            Some(state) => Trainer::resume(settings.clone(), train, validation, state)?,
+            None => Trainer::new(settings.clone(), train, validation)?,
+        };
+        trainer.begin()?;
+        self.write(&trainer)?;
+        let mut flow = observer(&Event::Begin { trainer: &trainer, instances });
+        let mut pace = Pace::new();
+        let finished = loop {
+            if flow.is_break() {
+                break Finished::Interrupted;
+            }
+            let report = match trainer.advance() {
+                Ok(Some(report)) => report,
+                Ok(None) => break Finished::Completely,
+                Err(error) => {
+                    self.write(&trainer)?;
+                    return Err(error);
+                }
+            };
+            if report.measurement.is_some() {
+                pace.time(|| self.write(&trainer))?;
+            } else if pace.is_due() {
+                pace.time(|| self.write_state(&trainer))?;
+            }
+            flow = observer(&Event::Advance(&report));
+        };
+        self.write(&trainer)?;
+        Ok(finished)
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.0.join(name)
+    }
+
+    /// Keeps another training out of the folder for as long as the file lives; the system lets go of it however this one ends.
+    fn lock(&self) -> Result<File, Error> {
+        let path = self.path("lock");
+        let file = File::create(&path).map_err(|source| Error::Write { path: path.clone(), source })?;
+        match file.try_lock() {
+            Ok(()) => Ok(file),
+            Err(TryLockError::WouldBlock) => {
+                let expected = "a folder that no training is at work in";
+                Err(InvalidSetting::new("out", expected, self.0.display()).into())
+            }
+            // A file system without locks is no reason not to train.
+            Err(TryLockError::Error(error)) if error.kind() == std::io::ErrorKind::Unsupported => Ok(file),
+            Err(TryLockError::Error(source)) => Err(Error::Write { path, source }),
+        }
+    }
+
+    /// Writes everything; the state last, from which all else could be written again.
+    fn write(&self, trainer: &Trainer) -> Result<(), Error> {
+        let lines: Result<Vec<String>, _> = trainer.history().iter().map(serde_json::to_string).collect();
+        let path = self.path("metrics.jsonl");
+        let lines = lines.map_err(|error| Error::Write { path: path.clone(), source: error.into() })?;
+        let text: String = lines.iter().map(|line| format!("{line}\n")).collect();
+        write_whole(&path, text.as_bytes())?;
+        trainer.last().save(self.path("last.safetensors"), Precision::Single)?;
+        if let Some(best) = trainer.best() {
+            best.save(self.path("best.safetensors"), Precision::Single)?;
+        }
+        self.write_state(trainer)
+    }
+
+    fn write_state(&self, trainer: &Trainer) -> Result<(), Error> {
+        let State {
+            network,
+            gradient,
+            evolution,
+            updates,
+            generations,
+            losses,
+            gradient_norm,
+            best,
+            history,
+            suspicious,
+        } = &trainer.state;
+        let mut tensors = Tensors::new();
+        let mut push = |name: &str, numbers: &[f32]| tensors.push(name, &[numbers.len()], numbers, Precision::Single);
+        push("weights", &network.weights);
+        push("gradient.mean", &gradient.mean);
+        push("gradient.square", &gradient.square);
+        push("evolution.mean", &evolution.mean);
+        push("evolution.square", &evolution.square);
+        if let Some(best) = best {
+            push("best", &best.weights);
+        }
+        tensors.push_wide("features.mean", &network.mean);
+        tensors.push_wide("features.deviation", &network.deviation);
+        let metadata = StoredState {
+            version: CHECKPOINT_VERSION,
+            settings: trainer.settings().clone(),
+            step_scale: network.step_scale,
+            updates: *updates,
+            generations: *generations,
+            steps: (gradient.steps, evolution.steps),
+            losses: *losses,
+            gradient_norm: *gradient_norm,
+            best: best.as_ref().map(|best| best.measurement.clone()),
+            history: history.clone(),
+            suspicious: *suspicious,
+        };
+        let path = self.path("state.safetensors");
+        let bytes = tensors.to_bytes(&metadata).map_err(|source| Error::Write { path: path.clone(), source })?;
+        write_whole(&path, &bytes)
+    }
+
+    /// The state of the training that is there, if it is to be resumed.
+    fn read_state(&self, settings: &TrainSettings, is_resumed: bool) -> Result<Option<State>, Error> {
+        let path = self.path("state.safetensors");
+        if !path.exists() {
+            return Ok(None);
+        }
+        if !is_resumed {
+            let expected = "an empty folder, or to resume the training that is there";
+            return Err(InvalidSetting::new("out", expected, self.0.display()).into());
+        }
+        let bytes = std::fs::read(&path).map_err(|source| Error::Read { path: path.clone(), source })?;
+        let (stored, metadata): (_, StoredState) = Stored::read(&path, &bytes)?;
+        // More of the same is no change of what has been done so far.
+        let comparable = |settings: &TrainSettings| {
+            let mut settings = settings.clone();
+            settings.gradient.updates = 0;
+            settings.evolution.generations = 0;
+            settings
+        };
+        if comparable(&metadata.settings) != comparable(settings) {
+            let expected = "the settings that the training began with (its config.toml)".to_string();
+            return Err(Error::Content { path, expected, found: "others".to_string() });
+        }
+        let count = Layout::new(&settings.network).total;
+        let inputs = settings.network.inputs();
+        let read = |name: &str| stored.singles(name, &[count]);
+        let optimizer = |name: &str, steps: usize| {
+            let (mean, square) = (read(&format!("{name}.mean"))?, read(&format!("{name}.square"))?);
+            Ok::<_, Error>(Optimizer { mean, square, steps })
+        };
+        let best = match metadata.best {
+            Some(measurement) => Some(Best { weights: read("best")?, measurement }),
+            None => None,
+        };
+        Ok(Some(State {
+            network: NetworkState {
+                step_scale: metadata.step_scale,
+                mean: stored.numbers("features.mean", &[inputs])?,
+                deviation: stored.numbers("features.deviation", &[inputs])?,
+                weights: read("weights")?,
+            },
+            gradient: optimizer("gradient", metadata.steps.0)?,
+            evolution: optimizer("evolution", metadata.steps.1)?,
+            updates: metadata.updates,
+            generations: metadata.generations,
+            losses: metadata.losses,
+            gradient_norm: metadata.gradient_norm,
+            best,
+            history: metadata.history,
+            suspicious: metadata.suspicious,
+        }))
+    }
+
+    /// Gives every instance its optimum, from `optima.json` where it is there.
+    fn find_optima(
+        &self,
+        train: &mut [Example],
+        validation: &mut [Example],
+        is_resumed: bool,
+        observer: &(dyn Fn(&Event<'_>) -> ControlFlow<()> + Sync),
+    ) -> Result<ControlFlow<()>, Error> {
+        let path = self.path("optima.json");
+        // Names alone do not tell whether a file that lies there is about the same instances.
+        let found = Mutex::new(if is_resumed { Optima::read(path)? } else { Optima::new(path) });
+        let total = train.len() + validation.len();
+        let done = AtomicUsize::new(0);
+        let limits = Limits { steps: Some(MOST_STEPS), ..Limits::default() };
+        let is_over = AtomicBool::new(false);
+        train.par_iter_mut().chain(&mut *validation).try_for_each(|example| {
+            if is_over.load(Ordering::Relaxed) {
+                return Ok(());
+            }
+            if let Ok(found) = found.lock() {
+                example.optimum = example.optimum.or(found.get(&example.name));
+            }
+            *example = example.clone().with_optimum(&limits)?;
+            if let (Ok(mut found), Some(optimum)) = (found.lock(), example.optimum) {
+                found.insert(&example.name, optimum)?;
+            }
+            let done = done.fetch_add(1, Ordering::Relaxed) + 1;
+            if observer(&Event::Optima { done, total }).is_break() {
+                is_over.store(true, Ordering::Relaxed);
+            }
+            Ok::<_, Error>(())
+        })?;
+        if let Ok(mut found) = found.into_inner() {
+            found.write()?;
+        }
+        Ok(if is_over.into_inner() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) })
+    }
+}

@@ -1,0 +1,22 @@
+//! Training a network on any set of oracles: settings, examples, the two stages, and the folder that a training lives in.
+//!
+//! Gradients flow through unrolled iterations (`unroll.rs`); evolution strategies then lower the gaps themselves
+//! (`trainer.rs`). [`train`] keeps a training in a folder and resumes it bit for bit.
+
+mod config;
+mod example;
+mod folder;
+mod optima;
+mod optimizer;
+mod rollout;
+mod trainer;
+mod unroll;
+
+pub use config::{
+    DataSettings, EvolutionSettings, Evolving, GradientSettings, Loss, Objective, TrainSettings, ValidationSettings,
+};
+pub use example::{Example, MakeOracle, gap_percent, limited};
+pub use folder::{Event, Finished, train};
+pub use optima::Optima;
+pub use rollout::{Rollout, rollout};
+pub use trainer::{Measurement, Report, Stage, Trainer};

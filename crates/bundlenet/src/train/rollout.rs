@@ -1,0 +1,40 @@
+//! One unrolled run with its gradient, for comparing with other implementations and for looking at what a network does.
+
+use std::sync::Arc;
+
+use super::unroll::{Subject, Unroll, Weight};
+use crate::network::{Card, Model, Network};
+use crate::oracle::{EvaluationError, Oracle};
+
+/// A run of a network, and the gradient of its loss.
+#[derive(Clone, Debug)]
+pub struct Rollout {
+    /// The trial points.
+    pub points: Vec<Vec<f64>>,
+    /// The function there, minimised and scaled by the norm of its first subgradient.
+    pub values: Vec<f64>,
+    /// Mean of the values.
+    pub loss: f64,
+    /// Its gradient by every weight, in the place of the weights: saved, it has the names and shapes of a checkpoint (that
+    /// of the recurrent bias is all in `lstm.bias_ih_l0`).
+    pub gradient: Model,
+}
+
+/// Runs a network for so many steps from the start point 0 and goes back through all of them.
+///
+/// # Errors
+/// If the oracle fails.
+pub fn rollout(model: &Model, oracle: &mut dyn Oracle, steps: usize) -> Result<Rollout, EvaluationError> {
+    let network = Arc::clone(model.network());
+    let subject = Subject { oracle, start: None, weight: Weight::OfScaledValue(1.0) };
+    let mut unroll = Unroll::begin(Arc::clone(&network), vec![subject], steps)?;
+    for _ in 0..steps {
+        unroll.forward(1.0 / steps as f64, None)?;
+    }
+    let (points, values) = unroll.visited(0);
+    let mut gradient = vec![0.0; network.weights.len()];
+    let loss = unroll.backward(&mut gradient);
+    let card = Card { name: "gradient".to_string(), ..Card::default() };
+    let gradient = Model::new(Network { weights: gradient, ..Network::clone(&network) }, card);
+    Ok(Rollout { points, values, loss, gradient })
+}

@@ -1,0 +1,773 @@
+//! Training: gradients through unrolled iterations, then evolution on the true objective.
+
+use std::ops::Range;
+use std::path::Path;
+use std::sync::Arc;
+
+use bundlenet_linalg::Stream;
+use rayon::prelude::*;
+use serde::{Deserialize, Serialize};
+
+use super::config::{Evolving, Loss, Objective, TrainSettings};
+use super::example::{Example, gap_percent, limited, magnitude};
+use super::optimizer::{Optimizer, clip};
+use super::unroll::{Subject, Unroll, Weight};
+use crate::error::{Error, InvalidSetting};
+use crate::method::{Method, NetworkSettings, runs_in_step};
+use crate::network::{Architecture, Card, Layout, Model, Network, StepUnit};
+use crate::oracle::{EvaluationError, Function};
+use crate::run::{Limits, Settings, solve_in_step};
+
+/// Instances of a batch that one task unrolls; fixed, so that sums do not depend on the number of threads.
+const TASK: usize = 4;
+/// Instances of a validation that one task runs.
+const VALIDATION_TASK: usize = 16;
+/// Instances that statistics before training are taken from.
+const SAMPLE: usize = 64;
+/// The unit of the step length, as a share of the way to the minimum along the first subgradient.
+const UNIT_SHARE: f64 = 0.8;
+/// Gaps below this, in percent, count as this in the objective: they are zero up to rounding.
+const LEAST_GAP: f64 = 1e-6;
+/// The same for the gap of each instance: the last digits of those that are all but solved are not worth the others' first.
+const LEAST_OF_EACH: f64 = 1e-3;
+/// Validations in a row that look collapsed before training stops.
+const PATIENCE: usize = 3;
+
+/// The stages of training.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Stage {
+    /// Gradients through unrolled iterations.
+    Gradient,
+    /// Evolution on the true objective.
+    Evolution,
+}
+
+/// A validation: one line of the metrics.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Measurement {
+    /// Which stage it belongs to.
+    pub stage: Stage,
+    /// Updates so far.
+    pub updates: usize,
+    /// Generations so far.
+    pub generations: usize,
+    /// Mean loss since the last validation; in the second stage, of the objective.
+    pub loss: Option<f64>,
+    /// Norm of the last gradient before it was cut.
+    pub gradient_norm: Option<f64>,
+    /// Learning rate.
+    pub rate: f64,
+    /// Mean gaps in percent after the steps of the validation settings.
+    pub gaps: Vec<f64>,
+    /// Mean of the logarithms of the gaps: the lower, the better.
+    pub score: f64,
+    /// Mean step lengths at those steps.
+    pub step_lengths: Vec<f64>,
+    /// Mean entropy of the attention at the last step, over that of equal weights.
+    pub entropy: f64,
+}
+
+/// What one advance came to.
+#[derive(Clone, Debug)]
+pub struct Report {
+    /// The stage.
+    pub stage: Stage,
+    /// Updates, or generations, done in it.
+    pub done: usize,
+    /// Of how many.
+    pub total: usize,
+    /// Runs made.
+    pub runs: usize,
+    /// Loss of this update, or objective of this generation.
+    pub loss: f64,
+    /// The validation, where one was due.
+    pub measurement: Option<Measurement>,
+}
+
+/// The best weights so far.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Best {
+    pub(crate) weights: Vec<f32>,
+    pub(crate) measurement: Measurement,
+}
+
+/// A training under way.
+#[derive(Debug)]
+pub struct Trainer {
+    settings: TrainSettings,
+    train: Vec<Example>,
+    validation: Vec<Example>,
+    pub(crate) state: State,
+}
+
+/// Everything that changes in training; random numbers are drawn from streams that the counters name.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct State {
+    pub(crate) network: NetworkState,
+    pub(crate) gradient: Optimizer,
+    pub(crate) evolution: Optimizer,
+    pub(crate) updates: usize,
+    pub(crate) generations: usize,
+    /// Sum and number of losses since the last validation.
+    pub(crate) losses: (f64, usize),
+    pub(crate) gradient_norm: Option<f64>,
+    pub(crate) best: Option<Best>,
+    pub(crate) history: Vec<Measurement>,
+    pub(crate) suspicious: usize,
+}
+
+/// A network without what follows from its architecture.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct NetworkState {
+    pub(crate) step_scale: f64,
+    pub(crate) mean: Vec<f64>,
+    pub(crate) deviation: Vec<f64>,
+    pub(crate) weights: Vec<f32>,
+}
+
+impl Trainer {
+    /// Begins a training: finds the unit of the step length and the statistics of the features, and draws weights.
+    /// Examples need their optima; those for training do not where only the paper's loss is used.
+    ///
+    /// # Errors
+    /// If the settings cannot be used or an oracle fails.
+    pub fn new(settings: TrainSettings, train: Vec<Example>, validation: Vec<Example>) -> Result<Self, Error> {
+        settings.check()?;
+        let needs_optima = settings.evolution.generations > 0 || settings.gradient.loss == Loss::Gap;
+        let lacks = |examples: &[Example], needs: bool| {
+            examples.is_empty() || needs && examples.iter().any(|example| example.optimum.is_none())
+        };
+        if lacks(&train, needs_optima) || lacks(&validation, true) {
+            let expected = "at least one for training and for validation, with their optima";
+            return Err(InvalidSetting::new("examples", expected, "others").into());
+        }
+        let sample = limited(train.clone(), Some(SAMPLE));
+        let network = match &settings.start_from {
+            Some(path) => start_from(path, &settings.network)?,
+            None => {
+                let mut architecture = settings.network.clone();
+                if architecture.step_scale.is_none() {
+                    architecture.step_scale = Some(step_scale(&sample, architecture.step_unit)?);
+                }
+                let mut network = Network::initial(&architecture, settings.seed);
+                let steps = settings.validation.steps.last().copied().unwrap_or(100);
+                (network.mean, network.deviation) = feature_statistics(&network, &sample, steps)?;
+                network
+            }
+        };
+        let count = network.weights.len();
+        let network = NetworkState {
+            step_scale: network.architecture.step_scale.unwrap_or(1.0),
+            mean: network.mean,
+            deviation: network.deviation,
+            weights: network.weights,
+        };
+        let state = State {
+            network,
+            gradient: Optimizer::new(count),
+            evolution: Optimizer::new(count),
+            updates: 0,
+            generations: 0,
+            losses: (0.0, 0),
+            gradient_norm: None,
+            best: None,
+            history: vec![],
+            suspicious: 0,
+        };
+        Ok(Self { settings, train, validation, state })
+    }
+
+    /// Goes on from a state.
+    pub(crate) fn resume(
+        settings: TrainSettings,
+        train: Vec<Example>,
+        validation: Vec<Example>,
+        state: State,
+    ) -> Result<Self, Error> {
+        settings.check()?;
+        Ok(Self { settings, train, validation, state })
+    }
+
+    /// The settings.
+    #[must_use]
+    pub fn settings(&self) -> &TrainSettings {
+        &self.settings
+    }
+
+    /// All validations so far.
+    #[must_use]
+    pub fn history(&self) -> &[Measurement] {
+        &self.state.history
+    }
+
+    /// The model with the present weights.
+    #[must_use]
+    pub fn last(&self) -> Model {
+        self.model(&self.state.network.weights, self.state.history.last())
+    }
+
+    /// The model that was best on validation data.
+    #[must_use]
+    pub fn best(&self) -> Option<Model> {
+        self.state.best.as_ref().map(|best| self.model(&best.weights, Some(&best.measurement)))
+    }
+
+    fn model(&self, weights: &[f32], measurement: Option<&Measurement>) -> Model {
+        let TrainSettings { name, data, validation, .. } = &self.settings;
+        let (train, held) = (self.train.len(), self.validation.len());
+        let sources: Vec<&str> = data
+            .train
+            .iter()
+            .map(|source| source.rsplit(['/', '\\']).find(|part| !part.is_empty()).unwrap_or(""))
+            .collect();
+        let card = Card {
+            name: name.clone(),
+            data: format!("{train} instances for training ({}), {held} for validation", sources.join(", ")),
+            version: env!("CARGO_PKG_VERSION").to_string(),
+            updates: measurement.map_or(0, |measurement| measurement.updates),
+            generations: measurement.map_or(0, |measurement| measurement.generations),
+            validation_steps: validation.steps.clone(),
+            validation_gaps: measurement.map_or_else(Vec::new, |measurement| measurement.gaps.clone()),
+        };
+        Model::new(self.network(weights), card)
+    }
+
+    fn network(&self, weights: &[f32]) -> Network<f32> {
+        let NetworkState { step_scale, mean, deviation, .. } = &self.state.network;
+        let mut architecture = self.settings.network.clone();
+        architecture.step_scale = Some(*step_scale);
+        let layout = Layout::new(&architecture);
+        let (mean, deviation) = (mean.clone(), deviation.clone());
+        Network { architecture, layout, weights: weights.to_vec(), mean, deviation }
+    }
+
+    /// Measures the network before its first update: the one to beat. Does nothing once that is done.
+    ///
+    /// # Errors
+    /// If an oracle fails.
+    pub fn begin(&mut self) -> Result<(), Error> {
+        if self.state.history.is_empty() {
+            let measurement = self.measure(Stage::Gradient, 0.0)?;
+            self.note(measurement)?;
+        }
+        Ok(())
+    }
+
+    /// Does one update or one generation, and a validation where one is due; `None` when training is over.
+    ///
+    /// # Errors
+    /// If an oracle fails, numbers stop being finite, or the network has collapsed; what was good before is kept.
+    pub fn advance(&mut self) -> Result<Option<Report>, Error> {
+        self.begin()?;
+        let (gradient, evolution) = (&self.settings.gradient, &self.settings.evolution);
+        if self.state.updates < gradient.updates {
+            return self.update().map(Some);
+        }
+        if self.state.generations < evolution.generations {
+            if self.state.generations == 0
+                && let Some(best) = &self.state.best
+            {
+                self.state.network.weights.clone_from(&best.weights);
+            }
+            return self.evolve().map(Some);
+        }
+        Ok(None)
+    }
+
+    /// One update of the first stage.
+    fn update(&mut self) -> Result<Report, Error> {
+        let settings = self.settings.gradient.clone();
+        let update = self.state.updates;
+        let chosen = self.batch("gradient order", update, settings.batch);
+        let steps = match settings.horizon_min {
+            Some(least) => least + self.stream("horizon", update).below(settings.horizon - least + 1),
+            None => settings.horizon,
+        };
+        let network = Arc::new(self.network(&self.state.network.weights));
+        let tasks: Vec<&[usize]> = chosen.chunks(TASK).collect();
+        let parts: Vec<Result<(Vec<f32>, f64), Error>> = tasks
+            .par_iter()
+            .enumerate()
+            .map(|(task, members)| {
+                let noise = self.stream("noise", update * chosen.len() + task);
+                self.unroll(&network, members, steps, chosen.len(), noise)
+            })
+            .collect();
+        let mut gradient = vec![0.0; network.weights.len()];
+        let mut loss = 0.0;
+        for part in parts {
+            let (slopes, part_loss) = part?;
+            gradient.iter_mut().zip(slopes).for_each(|(sum, slope)| *sum += slope);
+            loss += part_loss;
+        }
+        let norm = clip(&mut gradient, settings.clip);
+        if !loss.is_finite() || !norm.is_finite() {
+            return Err(self.stopped(format!(
+                "loss {loss} and gradient norm {norm} are not finite; a lower \
+                gradient.rate or network.logit_scale may help"
+            )));
+        }
+        let rate = self.gradient_rate();
+        self.state.gradient.step(&mut self.state.network.weights, &gradient, rate, None);
+        self.state.updates += 1;
+        self.state.gradient_norm = Some(norm);
+        self.add_loss(loss);
+        let is_due = self.state.updates.is_multiple_of(self.settings.validation.updates)
+            || self.state.updates == self.settings.gradient.updates;
+        let measurement = if is_due { Some(self.validate(Stage::Gradient, rate)?) } else { None };
+        let (done, total) = (self.state.updates, settings.updates);
+        Ok(Report { stage: Stage::Gradient, done, total, runs: chosen.len(), loss, measurement })
+    }
+
+    /// Rate of the present update: a warm-up, then a decay with each epoch.
+    fn gradient_rate(&self) -> f64 {
+        let settings = &self.settings.gradient;
+        let epoch = self.state.updates * settings.batch / self.train.len();
+        let growth = ((self.state.updates + 1) as f64 / settings.warm_up.max(1) as f64).min(1.0);
+        settings.rate * growth * settings.decay.powi(i32::try_from(epoch).unwrap_or(i32::MAX))
+    }
+
+    /// Gradient and loss of some instances of a batch.
+    fn unroll(
+        &self,
+        network: &Arc<Network<f32>>,
+        members: &[usize],
+        steps: usize,
+        batch: usize,
+        mut noise: Stream,
+    ) -> Result<(Vec<f32>, f64), Error> {
+        let settings = &self.settings.gradient;
+        let mut oracles: Vec<_> = members.iter().map(|&index| (self.train[index].oracle)()).collect();
+        let mut subjects = vec![];
+        for (&index, oracle) in members.iter().zip(&mut oracles) {
+            let example = &self.train[index];
+            let weight = match (settings.loss, example.optimum) {
+                (Loss::Gap, Some(optimum)) => Weight::OfValue(100.0 / magnitude(optimum)),
+                _ => {
+                    let components = oracle.as_sum().map_or(1, |sum| sum.component_count());
+                    Weight::OfScaledValue(1.0 / components as f64)
+                }
+            };
+            subjects.push(Subject { oracle: &mut **oracle, start: example.start.as_deref(), weight });
+        }
+        let failed = |source| self.train[members[0]].failed(source);
+        let window = settings.window.min(steps);
+        let mut unroll = Unroll::begin(Arc::clone(network), subjects, window).map_err(failed)?;
+        let mut gradient = vec![0.0; network.weights.len()];
+        let mut loss = 0.0;
+        for step in 0..steps {
+            let power = i32::try_from(steps - 1 - step).unwrap_or(i32::MAX);
+            let weight = settings.discount.powi(power) / (steps * batch) as f64;
+            unroll.forward(weight, Some(&mut noise)).map_err(failed)?;
+            if (step + 1) % window == 0 || step + 1 == steps {
+                loss += unroll.backward(&mut gradient);
+            }
+        }
+        Ok((gradient, loss))
+    }
+
+    /// One generation of the second stage.
+    fn evolve(&mut self) -> Result<Report, Error> {
+        let settings = self.settings.evolution.clone();
+        let generation = self.state.generations;
+        let chosen = self.batch("evolution order", generation, settings.batch);
+        let examples: Vec<&Example> = chosen.iter().map(|&index| &self.train[index]).collect();
+        let weights = &self.state.network.weights;
+        let network = self.network(weights);
+        let scale = change_sizes(&network, settings.weights);
+        let noises: Vec<Vec<f32>> = (0..settings.pairs)
+            .into_par_iter()
+            .map(|pair| {
+                let mut stream = self.stream("evolution noise", generation * settings.pairs + pair);
+                scale.iter().map(|&size| if size > 0.0 { stream.normal() as f32 } else { 0.0 }).collect()
+            })
+            .collect();
+        let objectives: Vec<Result<f64, Error>> = (0..2 * settings.pairs)
+            .into_par_iter()
+            .map(|index| {
+                let sign = if index % 2 == 0 { settings.deviation } else { -settings.deviation } as f32;
+                let mut changed = network.clone();
+                let noise = noises[index / 2].iter().zip(&scale);
+                changed
+                    .weights
+                    .iter_mut()
+                    .zip(noise)
+                    .for_each(|(weight, (noise, size))| *weight += sign * size * noise);
+                let outcome = evaluate(&Arc::new(changed), &examples, &self.settings.validation.steps)?;
+                Ok(outcome.score(settings.objective))
+            })
+            .collect();
+        let objectives: Vec<f64> = objectives.into_iter().collect::<Result<_, _>>()?;
+        let ranks = centred_ranks(&objectives);
+        let mut gradient = vec![0.0; network.weights.len()];
+        for (pair, noise) in noises.iter().enumerate() {
+            let pull = (ranks[2 * pair] - ranks[2 * pair + 1]) / settings.pairs as f32;
+            gradient.iter_mut().zip(noise).for_each(|(sum, entry)| *sum += pull * entry);
+        }
+        let turn = generation as f64 / settings.generations as f64 * std::f64::consts::PI;
+        let fade = settings.final_rate + (1.0 - settings.final_rate) * 0.5 * (1.0 + turn.cos());
+        let rate = settings.rate * fade;
+        self.state.evolution.step(&mut self.state.network.weights, &gradient, rate, Some(&scale));
+        self.state.generations += 1;
+        let loss = objectives.iter().sum::<f64>() / objectives.len() as f64;
+        self.add_loss(loss);
+        self.state.gradient_norm = None;
+        let is_due = self.state.generations.is_multiple_of(self.settings.validation.generations)
+            || self.state.generations == settings.generations;
+        let measurement = if is_due { Some(self.validate(Stage::Evolution, rate)?) } else { None };
+        let runs = objectives.len() * chosen.len();
+        let (done, total) = (self.state.generations, settings.generations);
+        Ok(Report { stage: Stage::Evolution, done, total, runs, loss, measurement })
+    }
+
+    fn add_loss(&mut self, loss: f64) {
+        self.state.losses.0 += loss;
+        self.state.losses.1 += 1;
+    }
+
+    /// Gaps on the validation data.
+    fn measure(&self, stage: Stage, rate: f64) -> Result<Measurement, Error> {
+        let network = Arc::new(self.network(&self.state.network.weights));
+        let groups: Vec<Result<Outcome, Error>> = self
+            .validation
+            .par_chunks(VALIDATION_TASK)
+            .map(|group| evaluate(&network, &group.iter().collect::<Vec<_>>(), &self.settings.validation.steps))
+            .collect();
+        let mut total = Outcome::new(self.settings.validation.steps.len());
+        for (group, members) in groups.into_iter().zip(self.validation.chunks(VALIDATION_TASK)) {
+            total.add(&group?, members.len() as f64 / self.validation.len() as f64);
+        }
+        let (sum, count) = self.state.losses;
+        Ok(Measurement {
+            stage,
+            updates: self.state.updates,
+            generations: self.state.generations,
+            loss: (count > 0).then(|| sum / count as f64),
+            gradient_norm: self.state.gradient_norm,
+            rate,
+            score: total.score(self.settings.evolution.objective),
+            gaps: total.gaps,
+            step_lengths: total.step_lengths,
+            entropy: total.entropy,
+        })
+    }
+
+    fn validate(&mut self, stage: Stage, rate: f64) -> Result<Measurement, Error> {
+        let measurement = self.measure(stage, rate)?;
+        self.state.losses = (0.0, 0);
+        self.note(measurement.clone())?;
+        Ok(measurement)
+    }
+
+    /// Keeps a validation, and the weights if they are the best; sees whether the network has collapsed.
+    fn note(&mut self, measurement: Measurement) -> Result<(), Error> {
+        self.state.history.push(measurement.clone());
+        let Some(best) = &self.state.best else {
+            self.state.best = Some(Best { weights: self.state.network.weights.clone(), measurement });
+            return Ok(());
+        };
+        let ends = |gaps: &[f64]| (gaps.first().copied().unwrap_or(0.0), gaps.last().copied().unwrap_or(0.0));
+        let ((first, last), (best_first, best_last)) = (ends(&measurement.gaps), ends(&best.measurement.gaps));
+        let is_collapsed = !measurement.score.is_finite()
+            || (first > 1.5 * best_first && last > 10.0 * best_last.max(LEAST_GAP) && last > 0.5 * best_first);
+        self.state.suspicious = if is_collapsed { self.state.suspicious + 1 } else { 0 };
+        if measurement.score < best.measurement.score {
+            self.state.best = Some(Best { weights: self.state.network.weights.clone(), measurement });
+        } else if self.state.suspicious >= PATIENCE {
+            let Measurement { gaps, step_lengths, entropy, .. } = &measurement;
+            return Err(self.stopped(format!(
+                "the network has collapsed, with gaps {gaps:.3?} % in {PATIENCE} validations in a row (best: {:.3?}), \
+                 step lengths {step_lengths:.3?} and entropy of the attention {entropy:.2}; a lower gradient.rate or \
+                 network.logit_scale may help",
+                best.measurement.gaps
+            )));
+        }
+        Ok(())
+    }
+
+    fn stopped(&self, reason: String) -> Error {
+        let State { updates, generations, best, .. } = &self.state;
+        let kept = match best {
+            Some(Best { measurement, .. }) => format!(
+                "the best weights, after {} updates and {} generations, are kept",
+                measurement.updates, measurement.generations
+            ),
+            None => "there were no good weights before".to_string(),
+        };
+        Error::Training { after: format!("{updates} updates and {generations} generations"), reason, kept }
+    }
+
+    fn stream(&self, name: &str, index: usize) -> Stream {
+        Stream::new(self.settings.seed, name, index as u64)
+    }
+
+    /// The instances of a batch: all in a random order, then all in another.
+    fn batch(&self, name: &str, number: usize, size: usize) -> Vec<usize> {
+        let count = self.train.len();
+        let range: Range<usize> = number * size..(number + 1) * size;
+        let mut order = (usize::MAX, vec![]);
+        range
+            .map(|position| {
+                let epoch = position / count;
+                if order.0 != epoch {
+                    order = (epoch, self.stream(name, epoch).permutation(count));
+                }
+                order.1[position % count]
+            })
+            .collect()
+    }
+}
+
+/// The network of a checkpoint, which must be of the given architecture; its scale of the step length is used unless another
+/// one is given.
+fn start_from(path: &Path, wanted: &Architecture) -> Result<Network<f32>, Error> {
+    let model = Model::load(path)?;
+    let step_scale = wanted.step_scale.or(model.architecture().step_scale);
+    let found = Architecture { step_scale, ..model.architecture().clone() };
+    if found != (Architecture { step_scale, ..wanted.clone() }) {
+        let (path, expected) = (path.to_path_buf(), format!("the architecture of the settings, {wanted:?}"));
+        return Err(Error::Content { path, expected, found: format!("{found:?}") });
+    }
+    let mut network = Network::clone(model.network());
+    network.architecture = found;
+    Ok(network)
+}
+
+/// Ranks from -1/2 to 1/2; equal numbers share the mean of theirs.
+fn centred_ranks(numbers: &[f64]) -> Vec<f32> {
+    let mut order: Vec<usize> = (0..numbers.len()).collect();
+    order.sort_by(|&a, &b| numbers[a].total_cmp(&numbers[b]));
+    let mut ranks = vec![0.0; numbers.len()];
+    let last = (numbers.len() - 1).max(1) as f32;
+    let mut from = 0;
+    for group in order.chunk_by(|&a, &b| numbers[a] == numbers[b]) {
+        let rank = from as f32 + (group.len() - 1) as f32 / 2.0;
+        group.iter().for_each(|&index| ranks[index] = rank / last - 0.5);
+        from += group.len();
+    }
+    ranks
+}
+
+/// Size of a unit change of each weight: the root mean square of its tensor, but for tensors near zero; 0 for those that do not
+/// evolve.
+fn change_sizes(network: &Network<f32>, evolving: Evolving) -> Vec<f32> {
+    const LEAST: f64 = 0.05;
+    const LEAST_OF_SHORTCUT: f64 = 0.3;
+    let mut sizes = vec![0.0; network.weights.len()];
+    let layout = &network.layout;
+    let mut layers = vec![(&layout.shortcut, LEAST_OF_SHORTCUT)];
+    if evolving != Evolving::Shortcut {
+        layers.extend(layout.decoders.iter().map(|[_, second]| (second, LEAST)));
+    }
+    if matches!(evolving, Evolving::All | Evolving::Decoders) {
+        layers.extend(layout.decoders.iter().map(|[first, _]| (first, LEAST)));
+    }
+    if evolving == Evolving::All {
+        layers.push((&layout.lstm, LEAST));
+    }
+    for (layer, least) in layers {
+        for at in [&layer.weights, &layer.bias] {
+            let weights = &network.weights[at.clone()];
+            let square = weights.iter().map(|&weight| f64::from(weight) * f64::from(weight)).sum::<f64>();
+            let size = (square / weights.len().max(1) as f64).sqrt().max(least);
+            sizes[at.clone()].fill(size as f32);
+        }
+    }
+    sizes
+}
+
+/// What runs of a network came to, on average.
+struct Outcome {
+    gaps: Vec<f64>,
+    /// Mean logarithm of each gap, over all columns.
+    logarithm: f64,
+    step_lengths: Vec<f64>,
+    entropy: f64,
+}
+
+impl Outcome {
+    fn new(columns: usize) -> Self {
+        Self { gaps: vec![0.0; columns], logarithm: 0.0, step_lengths: vec![0.0; columns], entropy: 0.0 }
+    }
+
+    fn add(&mut self, other: &Self, weight: f64) {
+        self.gaps.iter_mut().zip(&other.gaps).for_each(|(sum, gap)| *sum += weight * gap);
+        self.step_lengths.iter_mut().zip(&other.step_lengths).for_each(|(sum, length)| *sum += weight * length);
+        self.logarithm += weight * other.logarithm;
+        self.entropy += weight * other.entropy;
+    }
+
+    /// What is to be lowered.
+    fn score(&self, objective: Objective) -> f64 {
+        match objective {
+            Objective::Mean => {
+                self.gaps.iter().map(|gap| gap.max(LEAST_GAP).ln()).sum::<f64>() / self.gaps.len() as f64
+            }
+            Objective::Each => self.logarithm,
+        }
+    }
+}
+
+/// Runs a network on examples in step and measures the gaps of the best values after so many steps.
+fn evaluate(network: &Arc<Network<f32>>, examples: &[&Example], columns: &[usize]) -> Result<Outcome, Error> {
+    let settings = run_settings(columns.last().copied().unwrap_or(1));
+    let mut total = Outcome::new(columns.len());
+    let share = 1.0 / examples.len() as f64;
+    for group in examples.chunks(runs_in_step(network)) {
+        let mut oracles: Vec<_> = group.iter().map(|example| (example.oracle)()).collect();
+        let runs =
+            oracles.iter_mut().zip(group).map(|(oracle, example)| (&mut **oracle as _, example.start.as_deref()));
+        let runs = solve_in_step(network, runs.collect(), &settings, None);
+        for (run, example) in runs.into_iter().zip(group) {
+            let run = run.map_err(|source| example.failed(source))?;
+            let trace = run.solution.trace;
+            let optimum = example.optimum.unwrap_or(0.0);
+            for (index, &column) in columns.iter().enumerate() {
+                // A run that ended early keeps its best value.
+                let best = trace[column.min(trace.len() - 1)].best;
+                let gap = gap_percent(best, optimum);
+                total.gaps[index] += share * gap;
+                total.logarithm += share * gap.max(LEAST_OF_EACH).ln() / columns.len() as f64;
+                total.step_lengths[index] += share * run.step_lengths.get(column - 1).copied().unwrap_or(0.0);
+            }
+            total.entropy += share * run.entropy;
+        }
+    }
+    Ok(total)
+}
+
+fn run_settings(steps: usize) -> Settings {
+    let limits = Limits { steps: Some(steps), ..Limits::default() };
+    Settings { method: Method::Network(NetworkSettings::default()), limits, tolerance: 0.0, primal: false }
+}
+
+/// The factor on the unit of the step length that makes it a share of the way to the minimum along the first subgradient, the
+/// median over examples.
+fn step_scale(examples: &[Example], unit: StepUnit) -> Result<f64, Error> {
+    let ways: Vec<Result<f64, Error>> = examples
+        .par_iter()
+        .map(|example| way_to_minimum(example, unit).map_err(|source| example.failed(source)))
+        .collect();
+    let mut ways: Vec<f64> = ways.into_iter().collect::<Result<_, _>>()?;
+    ways.sort_unstable_by(f64::total_cmp);
+    Ok(UNIT_SHARE * ways[ways.len() / 2])
+}
+
+/// Length of the step along the first subgradient, of the scaled function, at which the value is least, in units of the run.
+fn way_to_minimum(example: &Example, unit: StepUnit) -> Result<f64, EvaluationError> {
+    let mut oracle = (example.oracle)();
+    let mut function = Function::new(&mut *oracle)?;
+    let dim = function.dim();
+    let start = example.start.clone().unwrap_or_else(|| vec![0.0; dim]);
+    let (mut first, mut subgradient, mut point) = (vec![0.0; dim], vec![0.0; dim], start.clone());
+    let value = function.evaluate(&start, &mut first)?;
+    let norm = first.iter().map(|entry| entry * entry).sum::<f64>().sqrt();
+    if norm == 0.0 {
+        return Ok(1.0);
+    }
+    let domain = function.domain().clone();
+    let mut is_held = vec![false; dim];
+    let mut slope_at = |length: f64| {
+        for ((entry, origin), slope) in point.iter_mut().zip(&start).zip(&first) {
+            *entry = origin - length * slope / norm;
+        }
+        // A coordinate that a bound holds back does not move any more.
+        is_held.iter_mut().zip(&point).enumerate().for_each(|(index, (is_held, entry))| {
+            *is_held = *entry < 0.0 && domain.is_nonnegative(index);
+        });
+        domain.project(&mut point);
+        function.evaluate(&point, &mut subgradient)?;
+        let moving = subgradient.iter().zip(&first).zip(&is_held).filter(|(_, is_held)| !**is_held);
+        Ok::<f64, EvaluationError>(-moving.map(|((a, b), _)| a * b).sum::<f64>())
+    };
+    // The slope along the way grows: double until it is positive, then halve the interval.
+    let (mut low, mut high) = (0.0, 1.0);
+    while high < 1e9 && slope_at(high)? < 0.0 {
+        (low, high) = (high, 2.0 * high);
+    }
+    for _ in 0..12 {
+        let middle = 0.5 * (low + high);
+        if slope_at(middle)? < 0.0 { low = middle } else { high = middle }
+    }
+    Ok(0.5 * (low + high) / unit.of(&start, value / norm))
+}
+
+/// Mean and deviation of the features along runs of a network.
+fn feature_statistics(
+    network: &Network<f32>,
+    examples: &[Example],
+    steps: usize,
+) -> Result<(Vec<f64>, Vec<f64>), Error> {
+    let inputs = network.architecture.inputs();
+    let network = Arc::new(network.clone());
+    let parts: Vec<Result<Sums, Error>> = examples
+        .par_chunks(TASK)
+        .map(|group| {
+            let mut sums = Sums { count: 0, sum: vec![0.0; inputs], square: vec![0.0; inputs] };
+            let mut oracles: Vec<_> = group.iter().map(|example| (example.oracle)()).collect();
+            let subjects = oracles.iter_mut().zip(group).map(|(oracle, example)| Subject {
+                oracle: &mut **oracle,
+                start: example.start.as_deref(),
+                weight: Weight::OfScaledValue(0.0),
+            });
+            let failed = |source| group[0].failed(source);
+            let mut unroll = Unroll::begin(Arc::clone(&network), subjects.collect(), 1).map_err(failed)?;
+            for _ in 0..steps {
+                unroll.forward(0.0, None).map_err(failed)?;
+                unroll.features().for_each(|features| sums.add(features));
+                unroll.forget();
+            }
+            Ok(sums)
+        })
+        .collect();
+    let mut total = Sums { count: 0, sum: vec![0.0; inputs], square: vec![0.0; inputs] };
+    for part in parts {
+        let part = part?;
+        total.count += part.count;
+        total.sum.iter_mut().zip(&part.sum).for_each(|(sum, entry)| *sum += entry);
+        total.square.iter_mut().zip(&part.square).for_each(|(sum, entry)| *sum += entry);
+    }
+    let count = total.count.max(1) as f64;
+    let mean: Vec<f64> = total.sum.iter().map(|sum| sum / count).collect();
+    let spread = total.square.iter().zip(&mean).map(|(square, mean)| (square / count - mean * mean).max(0.0).sqrt());
+    // A feature that never changes stays as it is.
+    let deviation = spread.map(|spread| if spread > 1e-9 { spread } else { 1.0 }).collect();
+    Ok((mean, deviation))
+}
+
+struct Sums {
+    count: usize,
+    sum: Vec<f64>,
+    square: Vec<f64>,
+}
+
+impl Sums {
+    fn add(&mut self, features: &[f64]) {
+        self.count += 1;
+        self.sum.iter_mut().zip(features).for_each(|(sum, feature)| *sum += feature);
+        self.square.iter_mut().zip(features).for_each(|(sum, feature)| *sum += feature * feature);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::problems::{Family, Generator};
+
+    #[test]
+    fn the_way_to_the_minimum_ends_at_bounds() {
+        for (family, least, most) in [(Family::McSml40, 50.0, 130.0), (Family::Ga10x100, 200.0, 1500.0)] {
+            let problem = Generator::new(family, 1).instance(0).unwrap().problem;
+            let way = way_to_minimum(&Example::of_problem("x", problem), StepUnit::One).unwrap();
+            assert!(way > least && way < most, "{family}: {way}");
+        }
+    }
+
+    #[test]
+    fn ranks_are_centred() {
+        assert_eq!(centred_ranks(&[5.0, 1.0, 3.0]), [0.5, -0.5, 0.0]);
+        assert_eq!(centred_ranks(&[2.0, 2.0, 7.0]), [-0.25, -0.25, 0.5]);
+        assert_eq!(centred_ranks(&[4.0]), [-0.5]);
+    }
+}

@@ -1,0 +1,530 @@
+//! Unrolled iterations: runs of a batch in step, and the gradient of a loss over their trial points.
+//!
+//! Gradients flow through step length, weights, keys, queries, the recurrent state, the centre, its value and its share;
+//! a value changes with its point by the subgradient. They do not flow through the features, nor through the change of
+//! a subgradient with its point.
+
+use std::sync::Arc;
+
+use bundlenet_linalg::Stream;
+use bundlenet_linalg::simd::flat;
+use bundlenet_linalg::vectors::Padded;
+
+use crate::method::{BundleMethod, Minimize, Progress, propose_together, seeing_method};
+use crate::model::{CentrePolicy, Model, Proposal};
+use crate::network::{Adjoint, Architecture, Eyes, Network, NetworkProposer, Real, Tape, Tracker, step_length_slope};
+use crate::oracle::{Detail, Domain, Evaluation, EvaluationError, Function, Oracle};
+
+/// Runs in step.
+pub(crate) struct Unroll<'a, S: Real, E: Eyes = Tracker> {
+    network: Arc<Network<S>>,
+    episodes: Vec<Episode<'a, S, E>>,
+    tape: Tape<S>,
+    adjoint: Adjoint<S>,
+    /// Steps of the window under way.
+    steps: usize,
+}
+
+/// One run, and what backward needs of the steps of the window under way.
+struct Episode<'a, S: Real, E: Eyes> {
+    function: Function<'a>,
+    method: BundleMethod<NetworkProposer<S, E>>,
+    records: Vec<Record<S>>,
+    /// What a value of the scaled function counts in the loss.
+    weight: f64,
+    is_over: bool,
+}
+
+/// A step as backward needs it.
+struct Record<S> {
+    centre: Vec<f64>,
+    centre_value: f64,
+    trial: Vec<f64>,
+    value: f64,
+    eta: f64,
+    /// Aggregate of the subgradients, and whether each coordinate of the trial point is held at its bound.
+    direction: Vec<f64>,
+    is_held: Vec<bool>,
+    weights: Vec<S>,
+    observed: Vec<f64>,
+    newest: usize,
+    policy: CentrePolicy,
+    /// What the value at the trial point counts in the loss.
+    weight: f64,
+}
+
+impl<S: Real> Record<S> {
+    /// What a proposal is before its step.
+    fn before<E: Eyes>(episode: &Episode<'_, S, E>, weight: f64) -> Self {
+        let (method, domain) = (&episode.method, episode.function.domain());
+        let (bundle, proposer) = (method.model(), method.proposer());
+        let Proposal { eta, direction, centre_policy, .. } = method.proposal();
+        let centre = bundle.centre();
+        let direction = direction.numbers(centre.point.len()).to_vec();
+        let is_held = if *domain == Domain::Free {
+            vec![]
+        } else {
+            let pairs = direction.iter().zip(&centre.point).enumerate();
+            // The very quotient that bends a direction at a bound.
+            pairs.map(|(index, (w, c))| domain.is_nonnegative(index) && *w == c / eta).collect()
+        };
+        Self {
+            centre: centre.point.clone(),
+            centre_value: centre.value,
+            trial: vec![],
+            value: 0.0,
+            eta: *eta,
+            direction,
+            is_held,
+            weights: proposer.weights().to_vec(),
+            observed: proposer.observed().to_vec(),
+            newest: bundle.newest(),
+            policy: *centre_policy,
+            weight: weight * episode.weight,
+        }
+    }
+}
+
+/// A run to unroll.
+pub(crate) struct Subject<'a> {
+    pub(crate) oracle: &'a mut dyn Oracle,
+    pub(crate) start: Option<&'a [f64]>,
+    /// What a value counts in the loss.
+    pub(crate) weight: Weight,
+}
+
+/// What a value counts in the loss.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Weight {
+    /// Of the oracle's own.
+    OfValue(f64),
+    /// Of the function scaled by the norm of its first subgradient.
+    OfScaledValue(f64),
+}
+
+impl<'a, S: Real> Unroll<'a, S> {
+    /// Evaluates every function at its start. Backward will go through at most `window` steps at once.
+    pub(crate) fn begin(
+        network: Arc<Network<S>>,
+        subjects: Vec<Subject<'a>>,
+        window: usize,
+    ) -> Result<Self, EvaluationError> {
+        Self::seeing(network, subjects, window, Tracker::new)
+    }
+}
+
+impl<'a, S: Real, E: Eyes> Unroll<'a, S, E> {
+    /// The same with eyes of its own for every run.
+    fn seeing(
+        network: Arc<Network<S>>,
+        subjects: Vec<Subject<'a>>,
+        window: usize,
+        mut eyes: impl FnMut(&Architecture, &Evaluation) -> E,
+    ) -> Result<Self, EvaluationError> {
+        let mut episodes = Vec::with_capacity(subjects.len());
+        for subject in subjects {
+            let mut function = Function::new(subject.oracle)?;
+            let mut start = subject.start.map_or_else(|| Evaluation::at(&vec![0.0; function.dim()]), Evaluation::at);
+            function.begin(&mut start, Detail::Whole, None)?;
+            let weight = match subject.weight {
+                Weight::OfValue(weight) => weight / function.scale(),
+                Weight::OfScaledValue(weight) => weight,
+            };
+            let eyes = eyes(&network.architecture, &start);
+            let method = seeing_method(Arc::clone(&network), eyes, &function, &start, (usize::MAX, 0.0));
+            let is_over = start.subgradient().iter().all(|&entry| entry == 0.0);
+            episodes.push(Episode { function, method, records: vec![], weight, is_over });
+        }
+        let rows = episodes.len();
+        let tape = Tape::new(&network.architecture, rows, window);
+        let adjoint = Adjoint::new(&network.architecture, rows, window);
+        Ok(Self { network, episodes, tape, adjoint, steps: 0 })
+    }
+
+    /// Takes the next step of a window; its values count `weight` in the loss. Without noise, sampled vectors are their
+    /// means.
+    pub(crate) fn forward(&mut self, weight: f64, noise: Option<&mut Stream>) -> Result<(), EvaluationError> {
+        let step = self.steps;
+        if let Some(stream) = noise {
+            self.tape.noise[step].iter_mut().for_each(|entry| *entry = S::of(stream.normal()));
+        } else {
+            self.tape.noise[step].fill(S::ZERO);
+        }
+        let mut methods: Vec<_> = self.episodes.iter_mut().map(|episode| &mut episode.method).collect();
+        propose_together(&self.network, &mut self.tape, step, &mut methods);
+        for episode in self.episodes.iter_mut().filter(|episode| !episode.is_over) {
+            let mut record = Record::before(episode, weight);
+            match episode.method.step(&mut episode.function)? {
+                Progress::Step(_) => {
+                    let seen = episode.method.last_seen();
+                    record.trial.extend_from_slice(&seen.point);
+                    record.value = seen.value;
+                    episode.records.push(record);
+                }
+                Progress::Optimal | Progress::Stalled => episode.is_over = true,
+            }
+        }
+        self.steps += 1;
+        Ok(())
+    }
+
+    /// Adds the gradient of the window's loss to `gradient` and begins a new window; returns the loss.
+    pub(crate) fn backward(&mut self, gradient: &mut [S]) -> f64 {
+        let steps = self.steps;
+        let mut loss = 0.0;
+        self.adjoint.clear_state();
+        let mut pulls: Vec<Pull<S>> = self.episodes.iter().map(Pull::new).collect();
+        for step in (0..steps).rev() {
+            for outputs in &mut self.adjoint.output {
+                outputs[step].fill(S::ZERO);
+            }
+            for (row, (episode, pull)) in self.episodes.iter().zip(&mut pulls).enumerate() {
+                if let Some(record) = episode.records.get(step) {
+                    loss += record.weight * record.value;
+                    pull.backward(&self.network, (&self.tape, &mut self.adjoint), episode, record, (step, row));
+                }
+            }
+            self.network.backward(&self.tape, &mut self.adjoint, step);
+        }
+        self.network.backward_weights(&self.tape, &self.adjoint, steps, gradient);
+        self.forget();
+        loss
+    }
+
+    /// Begins a new window without a look back.
+    pub(crate) fn forget(&mut self) {
+        self.steps = 0;
+        self.episodes.iter_mut().for_each(|episode| episode.records.clear());
+    }
+
+    /// Trial points and values of a run in the window under way.
+    pub(crate) fn visited(&self, row: usize) -> (Vec<Vec<f64>>, Vec<f64>) {
+        self.episodes[row].records.iter().map(|record| (record.trial.clone(), record.value)).unzip()
+    }
+
+    /// Features of every run at the last step, before standardisation.
+    pub(crate) fn features(&self) -> impl Iterator<Item = &[f64]> {
+        let going = self.episodes.iter().filter(|episode| !episode.is_over);
+        going.map(|episode| episode.method.proposer().features())
+    }
+}
+
+/// Gradients of the loss by what one run carries from step to step.
+struct Pull<S> {
+    centre: Vec<f64>,
+    centre_value: f64,
+    keys: Vec<S>,
+    trial: Padded,
+    products: Vec<f64>,
+}
+
+impl<S: Real> Pull<S> {
+    fn new<E: Eyes>(episode: &Episode<'_, S, E>) -> Self {
+        let dim = episode.method.model().dim();
+        Self {
+            centre: vec![0.0; dim],
+            centre_value: 0.0,
+            keys: vec![S::ZERO; episode.method.proposer().keys().len()],
+            trial: Padded::zeros(dim),
+            products: vec![],
+        }
+    }
+
+    /// From after a step to before it; writes the gradient of the network's outputs.
+    fn backward<E: Eyes>(
+        &mut self,
+        network: &Network<S>,
+        (tape, adjoint): (&Tape<S>, &mut Adjoint<S>),
+        episode: &Episode<'_, S, E>,
+        record: &Record<S>,
+        (step, row): (usize, usize),
+    ) {
+        let bundle = episode.method.model();
+        let dim = bundle.dim();
+        let Record { centre, trial, eta, .. } = record;
+
+        // centre' = r trial + (1 - r) centre, and so for its value, with r = sigmoid(-rise / temperature + offset).
+        let rise = record.value - record.centre_value;
+        let share = record.policy.share(false, rise, 0.0, None);
+        let (temperature, slope) = match record.policy {
+            CentrePolicy::Soft { temperature, .. } => (temperature, share * (1.0 - share)),
+            CentrePolicy::Hard | CentrePolicy::Parabola { .. } | CentrePolicy::Reach => (1.0, 0.0),
+        };
+        let way = self.centre.iter().zip(trial.iter().zip(centre)).map(|(pull, (x, c))| pull * (x - c));
+        let by_logit = (way.sum::<f64>() + self.centre_value * rise) * slope;
+        let by_value = record.weight + self.centre_value * share - by_logit / temperature;
+        self.centre_value = self.centre_value * (1.0 - share) + by_logit / temperature;
+
+        // The cut that this step took is the next one's newest.
+        let subgradient = &flat(bundle.row(record.newest + 1))[..dim];
+        let pull_trial = self.trial.numbers_mut(dim);
+        for j in 0..dim {
+            let by_trial = share * self.centre[j] + by_value * subgradient[j];
+            // A coordinate held at its bound does not move.
+            pull_trial[j] = if record.is_held.get(j) == Some(&true) { 0.0 } else { by_trial };
+            self.centre[j] = (1.0 - share) * self.centre[j] + pull_trial[j];
+        }
+
+        // trial = centre - eta G theta
+        let by_eta = -pull_trial.iter().zip(&record.direction).map(|(pull, w)| pull * w).sum::<f64>();
+        bundle.products(&self.trial, &mut self.products);
+        let unit = episode.method.proposer().unit();
+        let [steps, queries, _] = network.architecture.outputs();
+        let raw = &tape.output[0][step][row * steps..(row + 1) * steps];
+        let pull_raw = &mut adjoint.output[0][step][row * steps..(row + 1) * steps];
+        pull_raw[0] = S::of(by_eta * step_length_slope(raw[0], unit));
+        if steps > 1 {
+            let by_temperature = by_logit * rise / (temperature * temperature);
+            pull_raw[1] = S::of(by_temperature * step_length_slope(raw[1], unit));
+            pull_raw[2] = S::of(by_logit);
+        }
+
+        // theta = psi(factor q'k_i)
+        let count = record.weights.len();
+        let mut pull_logits: Vec<S> = self.products[..count].iter().map(|product| S::of(-eta * product)).collect();
+        network.architecture.attention.backward(&record.weights, &mut pull_logits);
+        let hidden = network.architecture.hidden;
+        let factor = S::of(network.architecture.logit_factor());
+        let query = &tape.output[1][step][row * queries..(row + 1) * queries];
+        let pull_query = &mut adjoint.output[1][step][row * queries..(row + 1) * queries];
+        let keys = episode.method.proposer().keys();
+        let (pull_query, pull_observation) = pull_query.split_at_mut(hidden);
+        for (place, &pull) in pull_logits.iter().enumerate() {
+            let at = place * hidden..(place + 1) * hidden;
+            let (key, pull_key) = (&keys[at.clone()], &mut self.keys[at]);
+            for k in 0..hidden {
+                pull_query[k] += factor * pull * key[k];
+                pull_key[k] += factor * pull * query[k];
+            }
+            let observed = &record.observed[place * pull_observation.len()..(place + 1) * pull_observation.len()];
+            for (coefficient, &observation) in pull_observation.iter_mut().zip(observed) {
+                *coefficient += pull * S::of(observation);
+            }
+        }
+        let at = record.newest * hidden..(record.newest + 1) * hidden;
+        adjoint.output[2][step][row * hidden..(row + 1) * hidden].copy_from_slice(&self.keys[at]);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::VecDeque;
+
+    use super::*;
+    use crate::learn::architecture::{Architecture, Sampling, StepUnit};
+    use crate::learn::features::Schema;
+    use crate::learn::ops::attention::Attention;
+    use crate::learn::ops::check;
+    use crate::learn::{Activation, Centre};
+    use crate::oracle::{FnOracle, Oracle};
+    use crate::problems::{Family, Generator};
+
+    type Recorded = (Vec<f64>, Vec<f64>);
+    /// Point, value, subgradient.
+    type Visit = (Vec<f64>, f64, Vec<f64>);
+
+    /// A run with everything frozen that gradients do not flow through: features, and each value as the linear function
+    /// that the subgradient makes of it.
+    struct Frozen {
+        dim: usize,
+        domain: Domain,
+        cuts: Vec<Visit>,
+        features: VecDeque<Recorded>,
+    }
+
+    fn small(architecture: Architecture) -> Network<f64> {
+        let architecture =
+            Architecture { hidden: 3, decoder: 4, step_unit: StepUnit::One, step_scale: Some(20.0), ..architecture };
+        let mut network = Network::initial(&architecture, 5);
+        // Decoders start near zero, where most gradients vanish.
+        let numbers = check::numbers(network.weights.len(), 8);
+        network.weights.iter_mut().zip(numbers).for_each(|(weight, number)| *weight += 0.4 * number);
+        network
+    }
+
+    fn loss(network: &Network<f64>, frozen: &[Frozen], (steps, window): (usize, usize), gradient: &mut [f64]) -> f64 {
+        let mut oracles = oracles(frozen);
+        let mut unroll = begin(network, frozen, &mut oracles, window);
+        run(&mut unroll, steps, window, gradient, &mut |_| ())
+    }
+
+    /// The linear functions of a frozen run, one after another.
+    fn oracles(frozen: &[Frozen]) -> Vec<Box<dyn Oracle + '_>> {
+        frozen.iter().map(linear).collect()
+    }
+
+    fn linear(run: &Frozen) -> Box<dyn Oracle + '_> {
+        let mut calls = run.cuts.iter();
+        let linear = move |point: &[f64], subgradient: &mut [f64]| {
+            let (at, value, slope) = calls.next().unwrap();
+            subgradient.copy_from_slice(slope);
+            let way = point.iter().zip(at).zip(slope).map(|((x, y), g)| g * (x - y)).sum::<f64>();
+            Ok(value + way)
+        };
+        Box::new(FnOracle::new(run.dim, linear).with_domain(run.domain.clone()))
+    }
+
+    fn begin<'a>(
+        network: &Network<f64>,
+        frozen: &[Frozen],
+        oracles: &'a mut [Box<dyn Oracle + '_>],
+        window: usize,
+    ) -> Unroll<'a, f64> {
+        let subjects = oracles
+            .iter_mut()
+            .map(|oracle| Subject { oracle: &mut **oracle, start: None, weight: Weight::OfScaledValue(0.01) })
+            .collect();
+        let mut unroll = Unroll::begin(Arc::new(network.clone()), subjects, window).unwrap();
+        for (episode, run) in unroll.episodes.iter_mut().zip(frozen) {
+            let features = run.features.clone();
+            episode.method.read(|proposer, _| proposer.replay = Some(features));
+        }
+        unroll
+    }
+
+    /// The derivative at 0 by four points: its error falls with the fourth power of the step.
+    fn central(value: &mut dyn FnMut(f64) -> f64) -> f64 {
+        let step = 2e-4;
+        (8.0 * (value(step) - value(-step)) - (value(2.0 * step) - value(-2.0 * step))) / (12.0 * step)
+    }
+
+    fn run<'a>(
+        unroll: &mut Unroll<'a, f64>,
+        steps: usize,
+        window: usize,
+        gradient: &mut [f64],
+        observe: &mut dyn FnMut(&Unroll<'a, f64>),
+    ) -> f64 {
+        let mut noise = Stream::new(3, "noise", 0);
+        let mut loss = 0.0;
+        for step in 0..steps {
+            unroll.forward(0.9_f64.powi((steps - step) as i32), Some(&mut noise)).unwrap();
+            observe(unroll);
+            if (step + 1) % window == 0 || step + 1 == steps {
+                loss += unroll.backward(gradient);
+            }
+        }
+        loss
+    }
+
+    /// Runs a network on real functions and freezes what gradients do not flow through.
+    fn freeze(network: &Network<f64>, family: Family, steps: usize) -> Vec<Frozen> {
+        let problems: Vec<_> = (0..2).map(|i| Generator::new(family, 3).instance(i).unwrap().problem).collect();
+        let mut duals: Vec<_> = problems.iter().map(|problem| problem.dual()).collect();
+        let mut frozen: Vec<Frozen> = vec![];
+        let mut visited: Vec<Vec<Visit>> = vec![vec![]; duals.len()];
+        let mut features: Vec<VecDeque<Recorded>> = vec![VecDeque::new(); duals.len()];
+        {
+            let mut oracles: Vec<_> = duals
+                .iter_mut()
+                .zip(&mut visited)
+                .map(|(dual, visited)| {
+                    let (dim, domain, sign) = (dual.dim(), dual.domain(), dual.sense().sign());
+                    FnOracle::new(dim, move |point: &[f64], subgradient: &mut [f64]| {
+                        let value = sign * dual.evaluate(point, subgradient)?;
+                        subgradient.iter_mut().for_each(|entry| *entry *= sign);
+                        visited.push((point.to_vec(), value, subgradient.to_vec()));
+                        Ok(value)
+                    })
+                    .with_domain(domain)
+                })
+                .collect();
+            let subjects = oracles
+                .iter_mut()
+                .map(|oracle| Subject { oracle, start: None, weight: Weight::OfScaledValue(1.0) })
+                .collect();
+            let mut unroll = Unroll::begin(Arc::new(network.clone()), subjects, steps).unwrap();
+            run(&mut unroll, steps, steps, &mut vec![0.0; network.weights.len()], &mut |unroll| {
+                for (recorded, episode) in features.iter_mut().zip(&unroll.episodes) {
+                    let proposer = episode.method.proposer();
+                    recorded.push_back((proposer.features().to_vec(), proposer.observed().to_vec()));
+                }
+            });
+        }
+        for ((dual, cuts), features) in duals.iter().zip(visited).zip(features) {
+            frozen.push(Frozen { dim: dual.dim(), domain: dual.domain(), cuts, features });
+        }
+        frozen
+    }
+
+    /// Compares the gradient along directions that reach every weight.
+    fn check_rollout(network: &Network<f64>, family: Family, steps: usize) {
+        let frozen = freeze(network, family, steps);
+        let mut gradient = vec![0.0; network.weights.len()];
+        loss(network, &frozen, (steps, steps), &mut gradient);
+        assert!(gradient.iter().any(|&entry| entry != 0.0));
+        let largest = gradient.iter().fold(0.0_f64, |largest, entry| largest.max(entry.abs()));
+        // Every tensor has weights among these.
+        let stride = (gradient.len() / 90).max(1);
+        for index in (0..gradient.len()).step_by(stride) {
+            let mut value = |shift: f64| {
+                let mut moved = network.clone();
+                moved.weights[index] += shift;
+                loss(&moved, &frozen, (steps, steps), &mut vec![0.0; gradient.len()])
+            };
+            let difference = central(&mut value);
+            let error = (difference - gradient[index]).abs();
+            assert!(error <= 1e-6 * largest, "weight {index}: {} by differences {difference}", gradient[index]);
+        }
+    }
+
+    #[test]
+    fn rollout_gradients_are_exact() {
+        let plain = Architecture { features: Schema::Released, centre: Centre::Softmin, ..Architecture::default() };
+        for (architecture, family, steps) in [
+            (plain.clone(), Family::McSml40, 1),
+            (plain.clone(), Family::McSml40, 2),
+            (plain.clone(), Family::McSml40, 10),
+            (plain.clone(), Family::Ga10x100, 10),
+            (Architecture { attention: Attention::Sparsemax, ..plain.clone() }, Family::McSml40, 10),
+            (Architecture { attention: Attention::Sparsemax, ..plain.clone() }, Family::Ga10x100, 2),
+            (Architecture { sampling: Sampling::Step, ..plain.clone() }, Family::Ga10x100, 10),
+            (Architecture { sampling: Sampling::Attention, ..plain.clone() }, Family::McSml40, 10),
+            (Architecture { activation: Activation::Tanh, ..Architecture::default() }, Family::McSml40, 10),
+            (Architecture::default(), Family::Ga10x100, 10),
+        ] {
+            check_rollout(&small(architecture), family, steps);
+        }
+    }
+
+    #[test]
+    fn gradients_of_windows_are_exact() {
+        // What a window contributes is the gradient with all before it held constant.
+        let network = small(Architecture::default());
+        let (steps, window) = (6, 3);
+        let frozen = freeze(&network, Family::McSml40, steps);
+        let mut gradient = vec![0.0; network.weights.len()];
+        loss(&network, &frozen, (steps, window), &mut gradient);
+        let largest = gradient.iter().fold(0.0_f64, |largest, entry| largest.max(entry.abs()));
+        let ignored = &mut vec![0.0; gradient.len()];
+        for index in (0..gradient.len()).step_by(gradient.len() / 40) {
+            let mut value = |shift: f64| {
+                let mut moved = network.clone();
+                moved.weights[index] += shift;
+                let moved = Arc::new(moved);
+                // Each window's loss, with the weight moved in that window alone.
+                (0..steps / window)
+                    .map(|which| {
+                        let mut oracles = oracles(&frozen);
+                        let mut unroll = begin(&network, &frozen, &mut oracles, window);
+                        let original = Arc::clone(&unroll.network);
+                        let mut noise = Stream::new(3, "noise", 0);
+                        let mut total = 0.0;
+                        for step in 0..=which * window + window - 1 {
+                            let is_moved = step / window == which;
+                            unroll.network = Arc::clone(if is_moved { &moved } else { &original });
+                            unroll.forward(0.9_f64.powi((steps - step) as i32), Some(&mut noise)).unwrap();
+                            if (step + 1) % window == 0 {
+                                total = unroll.backward(ignored);
+                            }
+                        }
+                        total
+                    })
+                    .sum::<f64>()
+            };
+            let difference = central(&mut value);
+            let error = (difference - gradient[index]).abs();
+            assert!(error <= 1e-6 * largest, "weight {index}: {} by differences {difference}", gradient[index]);
+        }
+    }
+}
