@@ -11,23 +11,14 @@ use crate::{Family, Format};
 /// What stopped an instance from being read, built, written or generated.
 #[derive(Debug, Error)]
 #[non_exhaustive]
+#[expect(missing_docs, reason = "the messages say what the fields are")]
 pub enum Error {
     /// A file could not be read.
     #[error("cannot read {}: {source}", path.display())]
-    Read {
-        /// The file.
-        path: PathBuf,
-        /// Why.
-        source: io::Error,
-    },
+    Read { path: PathBuf, source: io::Error },
     /// A file could not be written.
     #[error("cannot write {}: {source}", path.display())]
-    Write {
-        /// The file or folder.
-        path: PathBuf,
-        /// Why.
-        source: io::Error,
-    },
+    Write { path: PathBuf, source: io::Error },
     /// A file does not hold what its format demands.
     #[error(transparent)]
     Parse(#[from] ParseError),
@@ -37,54 +28,22 @@ pub enum Error {
     /// A file holds several problems and none was chosen, or one that is not there.
     #[error("{file} holds {found} problems: expected a choice from 1 to {found}, found {}",
         chosen.map_or_else(|| "none".to_string(), |number| number.to_string()))]
-    ProblemNumber {
-        /// The file.
-        file: String,
-        /// Problems in it.
-        found: usize,
-        /// The number asked for.
-        chosen: Option<usize>,
-    },
+    ProblemNumber { file: String, found: usize, chosen: Option<usize> },
     /// The instance cannot be expressed in the format.
     #[error("the {format} format cannot hold this instance: expected {expected}, found {found}")]
-    Unrepresentable {
-        /// The format.
-        format: Format,
-        /// What the format needs.
-        expected: &'static str,
-        /// What the instance has.
-        found: String,
-    },
+    Unrepresentable { format: Format, expected: &'static str, found: String },
     /// A generator was given a base or a number it cannot use.
     #[error("cannot generate {family}: expected {expected}, found {found}")]
-    Generate {
-        /// The family.
-        family: Family,
-        /// What the generator needs.
-        expected: &'static str,
-        /// What it was given.
-        found: String,
-    },
+    Generate { family: Family, expected: &'static str, found: String },
     /// The output folder already holds another data set.
     #[error("{} already holds a data set ({found}): expected an empty folder or the same data set", path.display())]
-    Occupied {
-        /// The folder.
-        path: PathBuf,
-        /// What is there.
-        found: String,
-    },
+    Occupied { path: PathBuf, found: String },
     /// A source of examples is neither a folder, a file nor a recipe of a generator.
     #[error("{source_name}: expected a folder, a file, academic, or generate:FAMILY:COUNT:SEED")]
-    Source {
-        /// The source as it was given.
-        source_name: String,
-    },
+    Source { source_name: String },
     /// No example is left for training or for validation.
     #[error("data.{part}: expected at least one instance, found 0")]
-    NoExamples {
-        /// `train` or `validation`.
-        part: &'static str,
-    },
+    NoExamples { part: &'static str },
 }
 
 /// A place in a file that does not hold what was expected.

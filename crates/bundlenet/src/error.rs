@@ -1,4 +1,4 @@
-//! What keeps a run or a training from its work, with the data to say what, where, expected and found.
+//! Errors of runs, files and settings; each message names the thing, what was expected and what was found.
 
 use std::io;
 use std::path::PathBuf;
@@ -10,54 +10,26 @@ use crate::oracle::EvaluationError;
 /// What keeps a run or a training from its work.
 #[derive(Debug, Error)]
 #[non_exhaustive]
+#[expect(missing_docs, reason = "the messages say what the fields are")]
 pub enum Error {
     /// A file could not be read.
     #[error("cannot read {}: {source}", path.display())]
-    Read {
-        /// The file.
-        path: PathBuf,
-        /// Why.
-        source: io::Error,
-    },
+    Read { path: PathBuf, source: io::Error },
     /// A file could not be written.
     #[error("cannot write {}: {source}", path.display())]
-    Write {
-        /// The file or folder.
-        path: PathBuf,
-        /// Why.
-        source: io::Error,
-    },
+    Write { path: PathBuf, source: io::Error },
     /// A file, such as a checkpoint or a state, does not hold what this version can use.
     #[error("{}: expected {expected}, found {found}", path.display())]
-    Content {
-        /// The file.
-        path: PathBuf,
-        /// What it should hold.
-        expected: String,
-        /// What it holds.
-        found: String,
-    },
+    Content { path: PathBuf, expected: String, found: String },
     /// A setting cannot be used.
     #[error(transparent)]
     Setting(#[from] InvalidSetting),
     /// The oracle of an example failed.
     #[error("{name}: {source}")]
-    Example {
-        /// The example.
-        name: String,
-        /// Why.
-        source: EvaluationError,
-    },
+    Example { name: String, source: EvaluationError },
     /// Training has gone wrong; what was good before is kept.
     #[error("training stopped after {after}: {reason}; {kept}")]
-    Training {
-        /// Updates and generations before.
-        after: String,
-        /// What is wrong.
-        reason: String,
-        /// What is there.
-        kept: String,
-    },
+    Training { after: String, reason: String, kept: String },
 }
 
 /// A setting that cannot be used.
@@ -76,4 +48,24 @@ impl InvalidSetting {
     pub(crate) fn new(name: &'static str, expected: impl Into<String>, found: impl ToString) -> Self {
         Self { name, expected: expected.into(), found: found.to_string() }
     }
+}
+
+/// Refuses a setting unless a condition holds.
+pub(crate) fn require(
+    holds: bool,
+    name: &'static str,
+    expected: impl Into<String>,
+    found: impl ToString,
+) -> Result<(), InvalidSetting> {
+    if holds { Ok(()) } else { Err(InvalidSetting::new(name, expected, found)) }
+}
+
+/// Refuses a number that is too small.
+pub(crate) fn at_least(name: &'static str, found: usize, least: usize) -> Result<(), InvalidSetting> {
+    require(found >= least, name, format!("at least {least}"), found)
+}
+
+/// Refuses a number that is not positive and finite.
+pub(crate) fn positive(name: &'static str, found: f64) -> Result<(), InvalidSetting> {
+    require(found > 0.0 && found.is_finite(), name, "a positive finite number", found)
 }

@@ -5,7 +5,7 @@
 //! ```
 //!
 //! A [`Proposer`] answers. The exact quadratic masters, with cuts of the whole function and with cuts of each component, are
-//! here; the network that was trained to answer is in [`crate::network`]. Step-length strategies are in `proximity.rs`.
+//! here; the network that was trained to answer is in the room `network`. Step-length strategies are in `proximity.rs`.
 
 mod component;
 mod product;

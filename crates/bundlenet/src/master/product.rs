@@ -82,8 +82,8 @@ pub(crate) struct ProductMaster {
 /// Work of the parts of a solve, in nanoseconds of a present-day core (`cargo bench --bench components` prints it beside the
 /// measured time): for each entry of a cut that a sweep or the pricing reads, for each product that goes into Newton's matrix,
 /// and for each multiplication of its factorisation.
-const ENTRY_WORK: f64 = 1.0;
-const PRODUCT_WORK: f64 = 1.0;
+const ENTRY_WORK: f64 = 6.0;
+const PRODUCT_WORK: f64 = 3.0;
 const FACTOR_WORK: f64 = 0.045;
 
 /// The cuts with weight of components that have two or more of them.

@@ -88,18 +88,11 @@ impl Auto {
     }
 
     fn situation(&self, function: &Function<'_>) -> Situation {
-        let gap = match self.phase {
-            Phase::Network => self.network.as_ref().map(|method| method.promised_gap(function)),
-            Phase::Aggregated => self.aggregated.as_ref().map(|method| method.promised_gap(function)),
-            Phase::Components | Phase::Proof | Phase::Over => {
-                self.components.as_ref().map(|method| method.promised_gap(function))
-            }
-        };
         let last = self.bests.len().saturating_sub(1);
         let since = |step: usize| self.bests.get(step).zip(self.bests.last()).map_or(0.0, |(first, last)| first - last);
-        let proves = |is_provable: Option<bool>| is_provable == Some(true);
-        let by_components = proves(self.components.as_ref().map(BundleMethod::is_provable));
-        let without = proves(self.aggregated.as_ref().map(BundleMethod::is_provable));
+        let active = self.active();
+        let by_components = self.components.as_ref().is_some_and(Minimize::is_provable);
+        let without = self.aggregated.as_ref().is_some_and(Minimize::is_provable);
         Situation {
             phase: self.phase,
             steps: self.steps,
@@ -107,7 +100,7 @@ impl Auto {
             decrease: since(0),
             recent_decrease: since(last.saturating_sub(CONSTANTS.window)),
             dim: function.dim(),
-            gap: gap.unwrap_or(f64::INFINITY),
+            gap: active.map_or(f64::INFINITY, |method| method.promised_gap(function)),
             first_gap: self.first_gap,
             oracle_work: function.work(),
             component_work: self.component_work,
@@ -118,24 +111,25 @@ impl Auto {
     }
 
     fn kind_of(&self, end: Progress) -> End {
-        let is_provable = match self.phase {
-            Phase::Network => self.network.as_ref().is_some_and(BundleMethod::is_provable),
-            Phase::Aggregated => self.aggregated.as_ref().is_some_and(BundleMethod::is_provable),
-            Phase::Components | Phase::Proof | Phase::Over => {
-                self.components.as_ref().is_some_and(BundleMethod::is_provable)
-            }
-        };
+        let is_provable = self.active().is_some_and(Minimize::is_provable);
         if matches!(end, Progress::Optimal) && is_provable { End::Proved } else { End::Unproved }
     }
 
     /// The method of the present phase.
     fn active(&self) -> Option<&dyn Minimize> {
         match self.phase {
-            Phase::Network => self.network.as_ref().map(|method| method as &dyn Minimize),
-            Phase::Aggregated => self.aggregated.as_ref().map(|method| method as &dyn Minimize),
-            Phase::Components | Phase::Proof | Phase::Over => {
-                self.components.as_ref().map(|method| method as &dyn Minimize)
-            }
+            Phase::Network => self.network.as_ref().map(|method| method as _),
+            Phase::Aggregated => self.aggregated.as_ref().map(|method| method as _),
+            Phase::Components | Phase::Proof | Phase::Over => self.components.as_ref().map(|method| method as _),
+        }
+    }
+
+    /// The same, to take a step.
+    fn active_mut(&mut self) -> Option<&mut dyn Minimize> {
+        match self.phase {
+            Phase::Network => self.network.as_mut().map(|method| method as _),
+            Phase::Aggregated => self.aggregated.as_mut().map(|method| method as _),
+            Phase::Components | Phase::Proof | Phase::Over => self.components.as_mut().map(|method| method as _),
         }
     }
 
@@ -171,11 +165,9 @@ impl Auto {
             // Components that do not know the best point begin with an evaluation at the network's centre.
             let is_behind = components.model().centre().value > network.best();
             components.adopt(&network);
-            let moved = self.phase == Phase::Components && is_behind;
-            let progress = if moved { Some(components.move_to(function, &network)?) } else { None };
-            self.components = Some(components);
+            let components = self.components.insert(components);
             if self.phase == Phase::Components {
-                return Ok(progress);
+                return if is_behind { components.move_to(function, &network).map(Some) } else { Ok(None) };
             }
         }
         let proposer = QuadraticProposer::new(Proximity::going_on(eta), function.domain(), dim);
@@ -224,13 +216,10 @@ impl Auto {
     /// One step of the present phase.
     fn advance(&mut self, function: &mut Function<'_>) -> Result<Progress, EvaluationError> {
         let keeps_components = self.recent.is_some() && CONSTANTS.keeps_components(&self.situation(function));
-        let progress = match self.phase {
-            Phase::Network => step_of(&mut self.network, function, |network| {
-                network.set_detail(if keeps_components { Detail::Both } else { Detail::Whole });
-            })?,
-            Phase::Aggregated => step_of(&mut self.aggregated, function, |_| ())?,
-            Phase::Components | Phase::Proof | Phase::Over => step_of(&mut self.components, function, |_| ())?,
-        };
+        if let Some(network) = &mut self.network {
+            network.set_detail(if keeps_components { Detail::Both } else { Detail::Whole });
+        }
+        let progress = self.active_mut().map_or(Ok(Progress::Stalled), |method| method.step(function))?;
         self.steps += 1;
         self.note(progress, function);
         Ok(progress)
@@ -257,7 +246,7 @@ impl Auto {
             }
             Phase::Aggregated => {
                 // Components are of use for the end where they prove what cuts of the whole function do not.
-                let is_provable = self.aggregated.as_ref().is_some_and(BundleMethod::is_provable);
+                let is_provable = self.aggregated.as_ref().is_some_and(Minimize::is_provable);
                 if let Some(components) = self.components.as_mut().filter(|_| !is_step && !is_provable) {
                     components.prove(function);
                 }
@@ -274,17 +263,6 @@ impl Auto {
         self.work += work;
         self.proof_work -= work;
     }
-}
-
-/// One step of a method, after a change to it.
-fn step_of<P: Proposer>(
-    method: &mut Option<BundleMethod<P>>,
-    function: &mut Function<'_>,
-    change: impl FnOnce(&mut BundleMethod<P>),
-) -> Result<Progress, EvaluationError> {
-    let Some(method) = method else { return Ok(Progress::Stalled) };
-    change(method);
-    method.step(function)
 }
 
 impl Minimize for Auto {
@@ -312,10 +290,10 @@ impl Minimize for Auto {
     }
 
     fn seconds(&self) -> Seconds {
-        let network = self.network.as_ref().map_or(Seconds::default(), Minimize::seconds);
-        let aggregated = self.aggregated.as_ref().map_or(Seconds::default(), Minimize::seconds);
-        let components = self.components.as_ref().map_or(Seconds::default(), Minimize::seconds);
-        self.earlier + network + aggregated + components
+        let of = |method: Option<&dyn Minimize>| method.map(Minimize::seconds).unwrap_or_default();
+        let exact = of(self.aggregated.as_ref().map(|method| method as _))
+            + of(self.components.as_ref().map(|method| method as _));
+        self.earlier + of(self.network.as_ref().map(|method| method as _)) + exact
     }
 
     /// Cuts of components, even while cuts of the whole function are at work: those are of no use to a run after a change.
@@ -336,17 +314,10 @@ impl Minimize for Auto {
     }
 
     fn gap(&mut self, best: f64, function: &mut Function<'_>) -> Option<Gap> {
-        match self.phase {
-            Phase::Network => self.network.as_mut()?.gap(best, function),
-            Phase::Aggregated => {
-                let aggregated = self.aggregated.as_mut()?;
-                if let Some(components) = &self.components {
-                    aggregated.adopt(components);
-                }
-                aggregated.gap(best, function)
-            }
-            Phase::Components | Phase::Proof | Phase::Over => self.components.as_mut()?.gap(best, function),
+        if let (Some(aggregated), Some(components)) = (&mut self.aggregated, &self.components) {
+            aggregated.adopt(components);
         }
+        self.active_mut()?.gap(best, function)
     }
 
     fn primal(&self) -> Option<Primal> {

@@ -118,16 +118,6 @@ impl<P: Proposer> BundleMethod<P> {
         self.tolerance
     }
 
-    /// Whether the last try at a proof came to something.
-    pub(crate) fn is_provable(&self) -> bool {
-        self.is_provable
-    }
-
-    /// Decrease that the last proposal promised, over `max(1, |f|)`.
-    pub(crate) fn promised_gap(&self, function: &Function<'_>) -> f64 {
-        self.proposal.decrease() / function.magnitude(self.best)
-    }
-
     /// Asks for more, or less, of the function at the next trial points.
     pub(crate) fn set_detail(&mut self, detail: Detail) {
         self.detail = detail;
@@ -263,6 +253,14 @@ impl<P: Proposer> Minimize for BundleMethod<P> {
         }
         let proved = self.lower_bound.is_finite().then_some(best - self.lower_bound);
         Some(Gap { estimate: self.estimate(), proved })
+    }
+
+    fn promised_gap(&self, function: &Function<'_>) -> f64 {
+        self.proposal.decrease() / function.magnitude(self.best)
+    }
+
+    fn is_provable(&self) -> bool {
+        self.is_provable
     }
 
     fn primal(&self) -> Option<Primal> {

@@ -18,11 +18,11 @@ mod together;
 
 pub(crate) use bundle::BundleMethod;
 pub(crate) use make::{make_method, network_method, seeing_method, wants_components};
+pub(crate) use settings::listed;
 pub use settings::{
     AdamSettings, AutoSettings, BundleSettings, Cuts, DescentSettings, HybridSettings, Method, NetworkSettings,
     OPTIONS, OptionInfo, Pruning,
 };
-pub(crate) use settings::{listed, positive};
 pub(crate) use together::{propose_together, runs_in_step};
 
 use crate::master::Seconds;
@@ -54,6 +54,16 @@ pub(crate) trait Minimize {
     /// What the method knows of how far the best value is from the minimum; `None` if it knows nothing.
     fn gap(&mut self, _best: f64, _function: &mut Function<'_>) -> Option<Gap> {
         None
+    }
+
+    /// Decrease that the last proposal promised, over `max(1, |f|)`.
+    fn promised_gap(&self, _function: &Function<'_>) -> f64 {
+        f64::INFINITY
+    }
+
+    /// Whether the last try at a proof came to something.
+    fn is_provable(&self) -> bool {
+        false
     }
 
     /// The primal solution of the last proposal, where solutions are kept; to be asked for after [`Minimize::gap`], which

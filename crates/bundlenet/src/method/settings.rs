@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::auto::Prunings;
-use crate::error::InvalidSetting;
+use crate::error::{InvalidSetting, at_least, positive};
 use crate::master::Strategy;
 use crate::model;
 use crate::network::Model;
@@ -250,77 +250,45 @@ pub struct OptionInfo {
 
 /// All options of all methods.
 pub const OPTIONS: &[OptionInfo] = &[
-    OptionInfo {
-        name: "model",
-        methods: &["auto", "hybrid", "network"],
-        values: "FILE",
-        default: "the built-in general model",
-        help: "Checkpoint of the network",
-    },
-    OptionInfo {
-        name: "cuts",
-        methods: &["bundle"],
-        values: "component|aggregated",
-        default: "component, for functions that are sums",
-        help: "Cuts of each component, or of the whole function as in the paper",
-    },
-    OptionInfo {
-        name: "strategy",
-        methods: &["bundle"],
-        values: "adaptive|constant|soft|hard|balancing",
-        default: "adaptive",
-        help: "How the step length is chosen",
-    },
-    OptionInfo {
-        name: "eta0",
-        methods: &["bundle", "descent", "adam"],
-        values: "X",
-        default: "found by adaptive; 100 for the other strategies, 10 for descent, 1 for adam",
-        help: "Initial step length, of the function scaled by the norm of its first subgradient",
-    },
-    OptionInfo {
-        name: "serious_steps",
-        methods: &["bundle"],
-        values: "N",
-        default: "1",
-        help: "Consecutive serious steps before soft, hard or balancing lets the step length grow",
-    },
-    OptionInfo {
-        name: "null_steps",
-        methods: &["bundle"],
-        values: "N",
-        default: "1",
-        help: "Consecutive null steps before soft, hard or balancing lets the step length shrink",
-    },
-    OptionInfo {
-        name: "lifetime",
-        methods: &["auto", "hybrid", "bundle"],
-        values: "N",
-        default: "20",
-        help: "Steps without weight after which a cut is forgotten",
-    },
-    OptionInfo {
-        name: "max_cuts",
-        methods: &["auto", "hybrid", "bundle", "network"],
-        values: "N",
-        default: "1000",
-        help: "Most cuts of the whole function",
-    },
-    OptionInfo {
-        name: "max_component_cuts",
-        methods: &["auto", "bundle"],
-        values: "N",
-        default: "200",
-        help: "Most cuts of each component",
-    },
-    OptionInfo {
-        name: "max_bytes",
-        methods: &["auto", "bundle"],
-        values: "N",
-        default: "1073741824",
-        help: "Most bytes that the cuts of all components may take",
-    },
+    option("model", &["auto", "hybrid", "network"], "FILE", "the built-in general model", "Checkpoint of the network"),
+    option(
+        "cuts",
+        &["bundle"],
+        "component|aggregated",
+        "component, for functions that are sums",
+        "Cuts of each component, or of the whole function as in the paper",
+    ),
+    option(
+        "strategy",
+        &["bundle"],
+        "adaptive|constant|soft|hard|balancing",
+        "adaptive",
+        "How the step length is chosen",
+    ),
+    option(
+        "eta0",
+        &["bundle", "descent", "adam"],
+        "X",
+        "found by adaptive; 100 for the other strategies, 10 for descent, 1 for adam",
+        "Initial step length, of the function scaled by the norm of its first subgradient",
+    ),
+    option("serious_steps", &["bundle"], "N", "1", "Consecutive serious steps before a strategy lets the step grow"),
+    option("null_steps", &["bundle"], "N", "1", "Consecutive null steps before a strategy lets the step shrink"),
+    option("lifetime", &["auto", "hybrid", "bundle"], "N", "20", "Steps without weight after which a cut is forgotten"),
+    option("max_cuts", &["auto", "hybrid", "bundle", "network"], "N", "1000", "Most cuts of the whole function"),
+    option("max_component_cuts", &["auto", "bundle"], "N", "200", "Most cuts of each component"),
+    option("max_bytes", &["auto", "bundle"], "N", "1073741824", "Most bytes of the cuts of all components"),
 ];
+
+const fn option(
+    name: &'static str,
+    methods: &'static [&'static str],
+    values: &'static str,
+    default: &'static str,
+    help: &'static str,
+) -> OptionInfo {
+    OptionInfo { name, methods, values, default, help }
+}
 
 /// A method as a table of its name and its options.
 #[derive(Deserialize)]
@@ -469,19 +437,6 @@ pub(crate) fn listed(names: &[&str]) -> String {
         [] => "none".to_string(),
         [one] => (*one).to_string(),
         [most @ .., last] => format!("{} or {last}", most.join(", ")),
-    }
-}
-
-fn at_least(name: &'static str, found: usize, least: usize) -> Result<(), InvalidSetting> {
-    if found >= least { Ok(()) } else { Err(InvalidSetting::new(name, format!("at least {least}"), found)) }
-}
-
-/// A positive finite number.
-pub(crate) fn positive(name: &'static str, found: f64) -> Result<(), InvalidSetting> {
-    if found > 0.0 && found.is_finite() {
-        Ok(())
-    } else {
-        Err(InvalidSetting::new(name, "a positive finite number", found))
     }
 }
 

@@ -1,6 +1,6 @@
 //! The model of the function: a stability centre, and cuts around it.
 //!
-//! The loop in [`crate::method`] works with any [`Model`]: cuts of the whole function ([`Bundle`]), or cuts of each of its
+//! The loop of the bundle method works with any [`Model`]: cuts of the whole function ([`Bundle`]), or cuts of each of its
 //! components ([`ComponentBundle`]).
 
 mod aggregated;

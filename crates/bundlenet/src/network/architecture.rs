@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use super::features::{Schema, Transform};
 use super::ops::attention::Attention;
 use super::ops::decoder::Activation;
-use crate::error::InvalidSetting;
+use crate::error::{InvalidSetting, positive, require};
 use crate::master::Proximity;
 
 /// The shape of a network; it travels with the weights.
@@ -145,23 +145,11 @@ impl Architecture {
     /// # Errors
     /// The first one that cannot.
     pub fn check(&self) -> Result<(), InvalidSetting> {
-        let wrong = |name, expected: &str, found: String| Err(InvalidSetting::new(name, expected, found));
-        let positive = |number: Option<f64>| number.is_none_or(|number| number > 0.0 && number.is_finite());
-        match self {
-            Self { hidden, .. } if !(1..=LARGEST).contains(hidden) => {
-                wrong("network.hidden", "from 1 to 8192", hidden.to_string())
-            }
-            Self { decoder, .. } if !(1..=LARGEST).contains(decoder) => {
-                wrong("network.decoder", "from 1 to 8192", decoder.to_string())
-            }
-            Self { logit_scale, .. } if !positive(*logit_scale) => {
-                wrong("network.logit_scale", "a positive finite number", format!("{logit_scale:?}"))
-            }
-            Self { step_scale, .. } if !positive(*step_scale) => {
-                wrong("network.step_scale", "a positive finite number", format!("{step_scale:?}"))
-            }
-            _ => Ok(()),
+        for (name, size) in [("network.hidden", self.hidden), ("network.decoder", self.decoder)] {
+            require((1..=LARGEST).contains(&size), name, format!("from 1 to {LARGEST}"), size)?;
         }
+        positive("network.logit_scale", self.logit_scale.unwrap_or(1.0))?;
+        positive("network.step_scale", self.step_scale.unwrap_or(1.0))
     }
 
     /// Number of features.

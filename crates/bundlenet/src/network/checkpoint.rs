@@ -303,7 +303,7 @@ mod tests {
 
     #[test]
     fn checkpoints_round_trip() {
-        let model = Model::default();
+        let model = Model::untrained(&Architecture::default(), 0);
         let bytes = model.to_bytes(Precision::Single).unwrap();
         assert_eq!(Model::from_bytes(Path::new("x"), &bytes).unwrap(), model);
         assert_eq!(model.to_bytes(Precision::Single).unwrap(), bytes);
@@ -318,7 +318,7 @@ mod tests {
     fn wrong_checkpoints_get_clear_errors() {
         let message = |bytes: &[u8]| Model::from_bytes(Path::new("m.safetensors"), bytes).unwrap_err().to_string();
         assert!(message(b"nonsense").starts_with("m.safetensors: expected a checkpoint in the safetensors format"));
-        let bytes = Model::default().to_bytes(Precision::Single).unwrap();
+        let bytes = Model::untrained(&Architecture::default(), 0).to_bytes(Precision::Single).unwrap();
         assert!(message(&bytes[..bytes.len() - 4]).contains("safetensors format"));
         let edited = |from: &str, to: &str| {
             let position = bytes.windows(from.len()).position(|window| window == from.as_bytes()).unwrap();

@@ -142,36 +142,8 @@ impl<S: Real> Network<S> {
 
     /// One step back: from the gradients of the step's outputs and of the state and cell after it to those before it.
     pub(crate) fn backward(&self, tape: &Tape<S>, adjoint: &mut Adjoint<S>, step: usize) {
-        let Architecture { hidden, activation, sampling, .. } = self.architecture;
         let (rows, state) = (tape.rows, self.architecture.state());
-        let sampled = sampling.count();
-        for (index, [first, second]) in self.layout.decoders.iter().enumerate() {
-            let before = &mut adjoint.before[index][step];
-            let (weights, _) = self.layer(second);
-            matrix::affine_backward_input(&adjoint.output[index][step], weights, second.outputs, 0, before);
-            activation.backward(&tape.active[index][step], before);
-            let (weights, _) = self.layer(first);
-            matrix::affine_backward_input(before, weights, first.outputs, 0, &mut adjoint.latent);
-            for row in 0..rows {
-                let gradient = &adjoint.latent[row * hidden..(row + 1) * hidden];
-                let at = row * state + index * hidden;
-                let mean = &mut adjoint.state[at..at + hidden];
-                mean.iter_mut().zip(gradient).for_each(|(sum, &entry)| *sum += entry);
-                if index < sampled {
-                    let at = row * state + (3 + index) * hidden;
-                    let noise = (row * sampled + index) * hidden;
-                    let mut raw = vec![S::ZERO; hidden];
-                    sampling::sample_backward(
-                        &tape.state[step][at..at + hidden],
-                        &tape.noise[step][noise..noise + hidden],
-                        gradient,
-                        &mut raw,
-                    );
-                    let target = &mut adjoint.state[at..at + hidden];
-                    target.iter_mut().zip(raw).for_each(|(sum, entry)| *sum += entry);
-                }
-            }
-        }
+        self.backward_decoders(tape, adjoint, step);
         if self.architecture.shortcut {
             let width = self.architecture.shortcut_outputs();
             for row in 0..rows {
@@ -201,6 +173,39 @@ impl<S: Real> Network<S> {
             let width = self.architecture.shortcut_outputs();
             matrix::affine_backward_input(&adjoint.shortcut[step], weights, width, inputs, &mut adjoint.through);
             adjoint.state.iter_mut().zip(&adjoint.through).for_each(|(sum, &entry)| *sum += entry);
+        }
+    }
+
+    /// From the outputs of the decoders back to the state.
+    fn backward_decoders(&self, tape: &Tape<S>, adjoint: &mut Adjoint<S>, step: usize) {
+        let Architecture { hidden, activation, sampling, .. } = self.architecture;
+        let (rows, state, sampled) = (tape.rows, self.architecture.state(), sampling.count());
+        for (index, [first, second]) in self.layout.decoders.iter().enumerate() {
+            let before = &mut adjoint.before[index][step];
+            let (weights, _) = self.layer(second);
+            matrix::affine_backward_input(&adjoint.output[index][step], weights, second.outputs, 0, before);
+            activation.backward(&tape.active[index][step], before);
+            let (weights, _) = self.layer(first);
+            matrix::affine_backward_input(before, weights, first.outputs, 0, &mut adjoint.latent);
+            for row in 0..rows {
+                let gradient = &adjoint.latent[row * hidden..(row + 1) * hidden];
+                let at = row * state + index * hidden;
+                let mean = &mut adjoint.state[at..at + hidden];
+                mean.iter_mut().zip(gradient).for_each(|(sum, &entry)| *sum += entry);
+                if index < sampled {
+                    let at = row * state + (3 + index) * hidden;
+                    let noise = (row * sampled + index) * hidden;
+                    let mut raw = vec![S::ZERO; hidden];
+                    sampling::sample_backward(
+                        &tape.state[step][at..at + hidden],
+                        &tape.noise[step][noise..noise + hidden],
+                        gradient,
+                        &mut raw,
+                    );
+                    let target = &mut adjoint.state[at..at + hidden];
+                    target.iter_mut().zip(raw).for_each(|(sum, entry)| *sum += entry);
+                }
+            }
         }
     }
 

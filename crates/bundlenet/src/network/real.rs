@@ -47,16 +47,12 @@ pub(crate) trait Real:
     ///
     /// # Safety
     /// Every entry that sizes and strides reach must lie within its matrix, and `c` must not overlap the others.
-    #[allow(clippy::too_many_arguments)]
     unsafe fn multiply(
         sizes: (usize, usize, usize),
-        a: *const Self,
-        a_strides: (isize, isize),
-        b: *const Self,
-        b_strides: (isize, isize),
+        a: (&[Self], [usize; 2]),
+        b: (&[Self], [usize; 2]),
         beta: Self,
-        c: *mut Self,
-        c_strides: (isize, isize),
+        c: (&mut [Self], [usize; 2]),
     );
 
     #[inline(always)]
@@ -177,17 +173,30 @@ macro_rules! multiply_by {
     ($gemm:ident) => {
         unsafe fn multiply(
             (m, k, n): (usize, usize, usize),
-            a: *const Self,
-            (a_row, a_column): (isize, isize),
-            b: *const Self,
-            (b_row, b_column): (isize, isize),
+            (a, a_strides): (&[Self], [usize; 2]),
+            (b, b_strides): (&[Self], [usize; 2]),
             beta: Self,
-            c: *mut Self,
-            (c_row, c_column): (isize, isize),
+            (c, c_strides): (&mut [Self], [usize; 2]),
         ) {
+            let [[ar, ac], [br, bc], [cr, cc]] = [a_strides, b_strides, c_strides].map(|pair| pair.map(|s| s as isize));
             // SAFETY: the caller's contract is that of the function.
             unsafe {
-                matrixmultiply::$gemm(m, k, n, 1.0, a, a_row, a_column, b, b_row, b_column, beta, c, c_row, c_column);
+                matrixmultiply::$gemm(
+                    m,
+                    k,
+                    n,
+                    1.0,
+                    a.as_ptr(),
+                    ar,
+                    ac,
+                    b.as_ptr(),
+                    br,
+                    bc,
+                    beta,
+                    c.as_mut_ptr(),
+                    cr,
+                    cc,
+                );
             }
         }
     };

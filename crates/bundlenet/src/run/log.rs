@@ -109,17 +109,30 @@ fn number(value: f64) -> String {
 
 #[cfg(test)]
 mod tests {
-    use crate::{Academic, Limits, Settings, solve};
-
     use super::*;
+    use crate::oracle::FnOracle;
+    use crate::run::{Limits, Settings, Solver};
+
+    /// CB2 (Charalambous and Conn): `max(x^2 + y^4, (2 - x)^2 + (2 - y)^2, 2 exp(y - x))`.
+    fn cb2(point: &[f64], subgradient: &mut [f64]) -> Result<f64, crate::oracle::OracleError> {
+        let (x, y) = (point[0], point[1]);
+        let pieces = [
+            (x * x + y.powi(4), [2.0 * x, 4.0 * y.powi(3)]),
+            ((2.0 - x).powi(2) + (2.0 - y).powi(2), [2.0 * x - 4.0, 2.0 * y - 4.0]),
+            (2.0 * (y - x).exp(), [-2.0 * (y - x).exp(), 2.0 * (y - x).exp()]),
+        ];
+        let (value, slope) = pieces.into_iter().reduce(|a, b| if b.0 > a.0 { b } else { a }).unwrap();
+        subgradient.copy_from_slice(&slope);
+        Ok(value)
+    }
 
     fn log(steps: usize) -> String {
         let mut text = vec![];
         let mut log = Log::timeless(&mut text);
         log.begin("CB2");
         let settings = Settings { limits: Limits { steps: Some(steps), ..Limits::default() }, ..Settings::default() };
-        let start = Academic::Cb2.start();
-        let solution = solve(&mut Academic::Cb2, Some(&start), &settings.check().unwrap(), &mut log, None).unwrap();
+        let solver = Solver::new(settings).unwrap().start(&[1.0, -0.1]).observe(&mut log);
+        let solution = solver.solve(&mut FnOracle::new(2, cb2)).unwrap();
         log.finish(&solution);
         String::from_utf8(text).unwrap()
     }

@@ -2,8 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::error::InvalidSetting;
-use crate::method::{BundleSettings, Method, listed, positive};
+use crate::error::{InvalidSetting, at_least, positive, require};
+use crate::method::{BundleSettings, Method, listed};
 
 /// Everything that shapes a run.
 ///
@@ -58,15 +58,11 @@ impl Settings {
     pub(crate) fn check(&self) -> Result<(), InvalidSetting> {
         let Limits { oracle_calls, seconds, target, .. } = self.limits;
         seconds.map_or(Ok(()), |seconds| positive("limits.seconds", seconds))?;
-        if oracle_calls == Some(0) {
-            return Err(InvalidSetting::new("limits.oracle_calls", "at least 1", 0));
-        }
-        if let Some(target) = target.filter(|target| !target.is_finite()) {
-            return Err(InvalidSetting::new("limits.target", "a finite number", target));
-        }
-        if !(self.tolerance >= 0.0 && self.tolerance.is_finite()) {
-            return Err(InvalidSetting::new("tolerance", "a nonnegative finite number", self.tolerance));
-        }
+        at_least("limits.oracle_calls", oracle_calls.unwrap_or(1), 1)?;
+        let target = target.unwrap_or(0.0);
+        require(target.is_finite(), "limits.target", "a finite number", target)?;
+        let is_usable = self.tolerance >= 0.0 && self.tolerance.is_finite();
+        require(is_usable, "tolerance", "a nonnegative finite number", self.tolerance)?;
         if self.primal && !self.method.has_cuts() {
             let with_cuts = listed(&["auto", "hybrid", "bundle", "network"]);
             let found = format!("method {}", self.method.name());

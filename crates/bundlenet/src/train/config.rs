@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
-use crate::error::InvalidSetting;
+use crate::error::{InvalidSetting, at_least, positive, require};
 use crate::network::Architecture;
 
 /// Everything that shapes a training: the file that `bundlenet train` reads.
@@ -206,68 +206,45 @@ impl TrainSettings {
     /// The first one that cannot.
     pub fn check(&self) -> Result<(), InvalidSetting> {
         self.network.check()?;
-        let GradientSettings { batch, horizon, horizon_min, window, discount, rate, decay, clip, .. } = &self.gradient;
-        let evolution = &self.evolution;
-        let positive = |number: f64| number > 0.0 && number.is_finite();
-        let share = |number: f64| number > 0.0 && number <= 1.0;
-        let columns = &self.validation.steps;
-        let is_some_limit = |limit: Option<usize>| limit != Some(0);
-        let DataSettings { train_limit, validation_limit, .. } = self.data;
+        let Self { data, gradient, evolution, validation, .. } = self;
+        require(!data.train.is_empty(), "data.train", "at least one folder or file", "none")?;
+        at_least("data.train_limit", data.train_limit.unwrap_or(1), 1)?;
+        at_least("data.validation_limit", data.validation_limit.unwrap_or(1), 1)?;
+        gradient.check()?;
         let evolves_nothing = !self.network.shortcut && evolution.weights == Evolving::Shortcut;
-        let rules = [
-            (!self.data.train.is_empty(), "data.train", "at least one folder or file", "none".to_string()),
-            (is_some_limit(train_limit), "data.train_limit", "at least 1", "0".to_string()),
-            (is_some_limit(validation_limit), "data.validation_limit", "at least 1", "0".to_string()),
-            (
-                !evolves_nothing || evolution.generations == 0,
-                "evolution.weights",
-                "weights that the network has (network.shortcut is off)",
-                "shortcut".to_string(),
-            ),
-            (*batch > 0, "gradient.batch", "at least 1", batch.to_string()),
-            ((1..=100_000).contains(horizon), "gradient.horizon", "from 1 to 100000", horizon.to_string()),
-            (
-                horizon_min.is_none_or(|least| (1..=*horizon).contains(&least)),
-                "gradient.horizon_min",
-                "from 1 to gradient.horizon",
-                format!("{horizon_min:?}"),
-            ),
-            (*window > 0, "gradient.window", "at least 1", window.to_string()),
-            (share(*discount), "gradient.discount", "above 0 and at most 1", discount.to_string()),
-            (positive(*rate), "gradient.rate", "a positive finite number", rate.to_string()),
-            (share(*decay), "gradient.decay", "above 0 and at most 1", decay.to_string()),
-            (positive(*clip), "gradient.clip", "a positive finite number", clip.to_string()),
-            (evolution.pairs > 0, "evolution.pairs", "at least 1", evolution.pairs.to_string()),
-            (evolution.batch > 0, "evolution.batch", "at least 1", evolution.batch.to_string()),
-            (
-                positive(evolution.deviation),
-                "evolution.deviation",
-                "a positive finite number",
-                evolution.deviation.to_string(),
-            ),
-            (positive(evolution.rate), "evolution.rate", "a positive finite number", evolution.rate.to_string()),
-            (
-                (0.0..=1.0).contains(&evolution.final_rate),
-                "evolution.final_rate",
-                "from 0 to 1",
-                evolution.final_rate.to_string(),
-            ),
-            (
-                !columns.is_empty() && columns[0] > 0 && columns.is_sorted_by(|a, b| a < b),
-                "validation.steps",
-                "positive increasing numbers",
-                format!("{columns:?}"),
-            ),
-            (
-                self.validation.updates > 0 && self.validation.generations > 0,
-                "validation.updates and validation.generations",
-                "at least 1",
-                "0".to_string(),
-            ),
-        ];
-        match rules.into_iter().find(|(holds, ..)| !holds) {
-            Some((_, name, expected, found)) => Err(InvalidSetting::new(name, expected, found)),
-            None => Ok(()),
+        let expected = "weights that the network has (network.shortcut is off)";
+        require(!evolves_nothing || evolution.generations == 0, "evolution.weights", expected, "shortcut")?;
+        evolution.check()?;
+        let columns = &validation.steps;
+        let is_increasing = !columns.is_empty() && columns[0] > 0 && columns.is_sorted_by(|a, b| a < b);
+        require(is_increasing, "validation.steps", "positive increasing numbers", format!("{columns:?}"))?;
+        at_least("validation.updates", validation.updates, 1)?;
+        at_least("validation.generations", validation.generations, 1)
+    }
+}
+
+impl GradientSettings {
+    fn check(&self) -> Result<(), InvalidSetting> {
+        let Self { batch, horizon, horizon_min, window, discount, rate, decay, clip, .. } = *self;
+        at_least("gradient.batch", batch, 1)?;
+        require((1..=100_000).contains(&horizon), "gradient.horizon", "from 1 to 100000", horizon)?;
+        let least = horizon_min.unwrap_or(1);
+        require((1..=horizon).contains(&least), "gradient.horizon_min", "from 1 to gradient.horizon", least)?;
+        at_least("gradient.window", window, 1)?;
+        for (name, share) in [("gradient.discount", discount), ("gradient.decay", decay)] {
+            require(share > 0.0 && share <= 1.0, name, "above 0 and at most 1", share)?;
         }
+        positive("gradient.rate", rate)?;
+        positive("gradient.clip", clip)
+    }
+}
+
+impl EvolutionSettings {
+    fn check(&self) -> Result<(), InvalidSetting> {
+        at_least("evolution.pairs", self.pairs, 1)?;
+        at_least("evolution.batch", self.batch, 1)?;
+        positive("evolution.deviation", self.deviation)?;
+        positive("evolution.rate", self.rate)?;
+        require((0.0..=1.0).contains(&self.final_rate), "evolution.final_rate", "from 0 to 1", self.final_rate)
     }
 }

@@ -753,15 +753,29 @@ impl Sums {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::problems::{Family, Generator};
+    use crate::oracle::{Domain, FnOracle};
 
+    /// `|x - 3| + |y - 4|` from 0, and with a third variable that wants to be negative.
     #[test]
     fn the_way_to_the_minimum_ends_at_bounds() {
-        for (family, least, most) in [(Family::McSml40, 50.0, 130.0), (Family::Ga10x100, 200.0, 1500.0)] {
-            let problem = Generator::new(family, 1).instance(0).unwrap().problem;
-            let way = way_to_minimum(&Example::of_problem("x", problem), StepUnit::One).unwrap();
-            assert!(way > least && way < most, "{family}: {way}");
-        }
+        let way = |dim: usize, domain: Domain| {
+            let oracle: super::super::MakeOracle = Arc::new(move || {
+                let targets = [3.0, 4.0, -2.0];
+                let distance = move |point: &[f64], subgradient: &mut [f64]| {
+                    let ways = point.iter().zip(targets).map(|(x, target)| x - target);
+                    subgradient.iter_mut().zip(ways.clone()).for_each(|(g, way)| *g = way.signum());
+                    Ok(ways.map(f64::abs).sum())
+                };
+                Box::new(FnOracle::new(dim, distance).with_domain(domain.clone()))
+            });
+            let example = Example { name: "distance".to_string(), oracle, start: None, optimum: None };
+            way_to_minimum(&example, StepUnit::One).unwrap()
+        };
+        // Along (1, 1) / sqrt(2) the slope vanishes between 3 and 4; a bound holds the third variable at 0.
+        let (free, bounded) = (way(2, Domain::Free), way(3, Domain::Nonnegative));
+        let root = |number: f64| number.sqrt();
+        assert!(free >= 3.0 * root(2.0) - 0.01 && free <= 4.0 * root(2.0) + 0.01, "{free}");
+        assert!(bounded >= 3.0 * root(3.0) - 0.01 && bounded <= 4.0 * root(3.0) + 0.01, "{bounded}");
     }
 
     #[test]

@@ -241,7 +241,7 @@ impl<S: Real> Pull<S> {
     ) {
         let bundle = episode.method.model();
         let dim = bundle.dim();
-        let Record { centre, trial, eta, .. } = record;
+        let Record { centre, trial, .. } = record;
 
         // centre' = r trial + (1 - r) centre, and so for its value, with r = sigmoid(-rise / temperature + offset).
         let rise = record.value - record.centre_value;
@@ -269,7 +269,7 @@ impl<S: Real> Pull<S> {
         let by_eta = -pull_trial.iter().zip(&record.direction).map(|(pull, w)| pull * w).sum::<f64>();
         bundle.products(&self.trial, &mut self.products);
         let unit = episode.method.proposer().unit();
-        let [steps, queries, _] = network.architecture.outputs();
+        let [steps, ..] = network.architecture.outputs();
         let raw = &tape.output[0][step][row * steps..(row + 1) * steps];
         let pull_raw = &mut adjoint.output[0][step][row * steps..(row + 1) * steps];
         pull_raw[0] = S::of(by_eta * step_length_slope(raw[0], unit));
@@ -279,11 +279,22 @@ impl<S: Real> Pull<S> {
             pull_raw[2] = S::of(by_logit);
         }
 
-        // theta = psi(factor q'k_i)
-        let count = record.weights.len();
-        let mut pull_logits: Vec<S> = self.products[..count].iter().map(|product| S::of(-eta * product)).collect();
+        self.backward_attention(network, (tape, adjoint), episode, record, (step, row));
+    }
+
+    /// From the weights `theta = psi(factor q'k_i)` to query, keys and coefficients of observations.
+    fn backward_attention<E: Eyes>(
+        &mut self,
+        network: &Network<S>,
+        (tape, adjoint): (&Tape<S>, &mut Adjoint<S>),
+        episode: &Episode<'_, S, E>,
+        record: &Record<S>,
+        (step, row): (usize, usize),
+    ) {
+        let products = &self.products[..record.weights.len()];
+        let mut pull_logits: Vec<S> = products.iter().map(|product| S::of(-record.eta * product)).collect();
         network.architecture.attention.backward(&record.weights, &mut pull_logits);
-        let hidden = network.architecture.hidden;
+        let [_, queries, hidden] = network.architecture.outputs();
         let factor = S::of(network.architecture.logit_factor());
         let query = &tape.output[1][step][row * queries..(row + 1) * queries];
         let pull_query = &mut adjoint.output[1][step][row * queries..(row + 1) * queries];
@@ -311,14 +322,11 @@ mod tests {
     use std::collections::VecDeque;
 
     use super::*;
-    use crate::learn::architecture::{Architecture, Sampling, StepUnit};
-    use crate::learn::features::Schema;
-    use crate::learn::ops::attention::Attention;
-    use crate::learn::ops::check;
-    use crate::learn::{Activation, Centre};
-    use crate::oracle::{FnOracle, Oracle};
-    use crate::problems::{Family, Generator};
+    use crate::model::{Bundle, Step};
+    use crate::network::{Activation, Attention, Centre, Sampling, Schema, StepUnit, check};
+    use crate::oracle::FnOracle;
 
+    /// Features, and observations of the cuts.
     type Recorded = (Vec<f64>, Vec<f64>);
     /// Point, value, subgradient.
     type Visit = (Vec<f64>, f64, Vec<f64>);
@@ -331,6 +339,53 @@ mod tests {
         cuts: Vec<Visit>,
         features: VecDeque<Recorded>,
     }
+
+    /// Eyes that see what was recorded.
+    struct Replay(VecDeque<Recorded>);
+
+    impl Eyes for Replay {
+        fn write_features(&mut self, _unit: f64, _bundle: &Bundle, features: &mut Vec<f64>) {
+            features.clone_from(&self.0.front().unwrap().0);
+        }
+
+        fn write_cuts(&mut self, _bundle: &Bundle, _places: &[usize], observed: &mut Vec<f64>) {
+            *observed = self.0.pop_front().unwrap().1;
+        }
+
+        fn sees_slopes(&self) -> bool {
+            false
+        }
+
+        fn note(&mut self, _proposal: &Proposal) {}
+
+        fn learn(&mut self, _bundle: &Bundle, _step: &Step<'_>) {}
+    }
+
+    /// `sum_a max_i (g_ai'x + b_ai)` of 60 components with three lines each, in 40 variables.
+    fn function(seed: u64) -> impl FnMut(&[f64], &mut [f64]) -> Result<f64, crate::oracle::OracleError> {
+        let mut stream = Stream::new(seed, "function", 0);
+        let mut line = || (check_slope(&mut stream), 30.0 * stream.normal());
+        let components: Vec<[(Vec<f64>, f64); 3]> = (0..60).map(|_| [line(), line(), line()]).collect();
+        move |point, subgradient| {
+            subgradient.fill(0.0);
+            let mut total = 0.0;
+            for lines in &components {
+                let value = |(slope, constant): &(Vec<f64>, f64)| {
+                    constant + slope.iter().zip(point).map(|(g, x)| g * x).sum::<f64>()
+                };
+                let best = lines.iter().max_by(|a, b| value(a).total_cmp(&value(b))).unwrap();
+                total += value(best);
+                subgradient.iter_mut().zip(&best.0).for_each(|(sum, g)| *sum += g);
+            }
+            Ok(total)
+        }
+    }
+
+    fn check_slope(stream: &mut Stream) -> Vec<f64> {
+        (0..DIM).map(|_| if stream.below(4) == 0 { stream.normal() } else { 0.0 }).collect()
+    }
+
+    const DIM: usize = 40;
 
     fn small(architecture: Architecture) -> Network<f64> {
         let architecture =
@@ -369,17 +424,14 @@ mod tests {
         frozen: &[Frozen],
         oracles: &'a mut [Box<dyn Oracle + '_>],
         window: usize,
-    ) -> Unroll<'a, f64> {
+    ) -> Unroll<'a, f64, Replay> {
         let subjects = oracles
             .iter_mut()
             .map(|oracle| Subject { oracle: &mut **oracle, start: None, weight: Weight::OfScaledValue(0.01) })
             .collect();
-        let mut unroll = Unroll::begin(Arc::new(network.clone()), subjects, window).unwrap();
-        for (episode, run) in unroll.episodes.iter_mut().zip(frozen) {
-            let features = run.features.clone();
-            episode.method.read(|proposer, _| proposer.replay = Some(features));
-        }
-        unroll
+        let mut features = frozen.iter().map(|run| run.features.clone());
+        let eyes = |_: &Architecture, _: &Evaluation| Replay(features.next().unwrap());
+        Unroll::seeing(Arc::new(network.clone()), subjects, window, eyes).unwrap()
     }
 
     /// The derivative at 0 by four points: its error falls with the fourth power of the step.
@@ -388,12 +440,12 @@ mod tests {
         (8.0 * (value(step) - value(-step)) - (value(2.0 * step) - value(-2.0 * step))) / (12.0 * step)
     }
 
-    fn run<'a>(
-        unroll: &mut Unroll<'a, f64>,
+    fn run<'a, E: Eyes>(
+        unroll: &mut Unroll<'a, f64, E>,
         steps: usize,
         window: usize,
         gradient: &mut [f64],
-        observe: &mut dyn FnMut(&Unroll<'a, f64>),
+        observe: &mut dyn FnMut(&Unroll<'a, f64, E>),
     ) -> f64 {
         let mut noise = Stream::new(3, "noise", 0);
         let mut loss = 0.0;
@@ -407,26 +459,21 @@ mod tests {
         loss
     }
 
-    /// Runs a network on real functions and freezes what gradients do not flow through.
-    fn freeze(network: &Network<f64>, family: Family, steps: usize) -> Vec<Frozen> {
-        let problems: Vec<_> = (0..2).map(|i| Generator::new(family, 3).instance(i).unwrap().problem).collect();
-        let mut duals: Vec<_> = problems.iter().map(|problem| problem.dual()).collect();
-        let mut frozen: Vec<Frozen> = vec![];
-        let mut visited: Vec<Vec<Visit>> = vec![vec![]; duals.len()];
-        let mut features: Vec<VecDeque<Recorded>> = vec![VecDeque::new(); duals.len()];
+    /// Runs a network on functions and freezes what gradients do not flow through.
+    fn freeze(network: &Network<f64>, domain: &Domain, steps: usize) -> Vec<Frozen> {
+        let mut visited: Vec<Vec<Visit>> = vec![vec![]; 2];
+        let mut features: Vec<VecDeque<Recorded>> = vec![VecDeque::new(); 2];
         {
-            let mut oracles: Vec<_> = duals
-                .iter_mut()
+            let mut oracles: Vec<_> = (3..)
                 .zip(&mut visited)
-                .map(|(dual, visited)| {
-                    let (dim, domain, sign) = (dual.dim(), dual.domain(), dual.sense().sign());
-                    FnOracle::new(dim, move |point: &[f64], subgradient: &mut [f64]| {
-                        let value = sign * dual.evaluate(point, subgradient)?;
-                        subgradient.iter_mut().for_each(|entry| *entry *= sign);
+                .map(|(seed, visited)| {
+                    let mut function = function(seed);
+                    let visit = move |point: &[f64], subgradient: &mut [f64]| {
+                        let value = function(point, subgradient)?;
                         visited.push((point.to_vec(), value, subgradient.to_vec()));
                         Ok(value)
-                    })
-                    .with_domain(domain)
+                    };
+                    FnOracle::new(DIM, visit).with_domain(domain.clone())
                 })
                 .collect();
             let subjects = oracles
@@ -441,15 +488,13 @@ mod tests {
                 }
             });
         }
-        for ((dual, cuts), features) in duals.iter().zip(visited).zip(features) {
-            frozen.push(Frozen { dim: dual.dim(), domain: dual.domain(), cuts, features });
-        }
-        frozen
+        let frozen = visited.into_iter().zip(features);
+        frozen.map(|(cuts, features)| Frozen { dim: DIM, domain: domain.clone(), cuts, features }).collect()
     }
 
     /// Compares the gradient along directions that reach every weight.
-    fn check_rollout(network: &Network<f64>, family: Family, steps: usize) {
-        let frozen = freeze(network, family, steps);
+    fn check_rollout(network: &Network<f64>, domain: &Domain, steps: usize) {
+        let frozen = freeze(network, domain, steps);
         let mut gradient = vec![0.0; network.weights.len()];
         loss(network, &frozen, (steps, steps), &mut gradient);
         assert!(gradient.iter().any(|&entry| entry != 0.0));
@@ -471,19 +516,20 @@ mod tests {
     #[test]
     fn rollout_gradients_are_exact() {
         let plain = Architecture { features: Schema::Released, centre: Centre::Softmin, ..Architecture::default() };
-        for (architecture, family, steps) in [
-            (plain.clone(), Family::McSml40, 1),
-            (plain.clone(), Family::McSml40, 2),
-            (plain.clone(), Family::McSml40, 10),
-            (plain.clone(), Family::Ga10x100, 10),
-            (Architecture { attention: Attention::Sparsemax, ..plain.clone() }, Family::McSml40, 10),
-            (Architecture { attention: Attention::Sparsemax, ..plain.clone() }, Family::Ga10x100, 2),
-            (Architecture { sampling: Sampling::Step, ..plain.clone() }, Family::Ga10x100, 10),
-            (Architecture { sampling: Sampling::Attention, ..plain.clone() }, Family::McSml40, 10),
-            (Architecture { activation: Activation::Tanh, ..Architecture::default() }, Family::McSml40, 10),
-            (Architecture::default(), Family::Ga10x100, 10),
+        let (free, bounded) = (&Domain::Free, &Domain::Nonnegative);
+        for (architecture, domain, steps) in [
+            (plain.clone(), free, 1),
+            (plain.clone(), free, 2),
+            (plain.clone(), free, 10),
+            (plain.clone(), bounded, 10),
+            (Architecture { attention: Attention::Sparsemax, ..plain.clone() }, free, 10),
+            (Architecture { attention: Attention::Sparsemax, ..plain.clone() }, bounded, 2),
+            (Architecture { sampling: Sampling::Step, ..plain.clone() }, bounded, 10),
+            (Architecture { sampling: Sampling::Attention, ..plain.clone() }, free, 10),
+            (Architecture { activation: Activation::Tanh, ..Architecture::default() }, free, 10),
+            (Architecture::default(), bounded, 10),
         ] {
-            check_rollout(&small(architecture), family, steps);
+            check_rollout(&small(architecture), domain, steps);
         }
     }
 
@@ -492,7 +538,7 @@ mod tests {
         // What a window contributes is the gradient with all before it held constant.
         let network = small(Architecture::default());
         let (steps, window) = (6, 3);
-        let frozen = freeze(&network, Family::McSml40, steps);
+        let frozen = freeze(&network, &Domain::Free, steps);
         let mut gradient = vec![0.0; network.weights.len()];
         loss(&network, &frozen, (steps, window), &mut gradient);
         let largest = gradient.iter().fold(0.0_f64, |largest, entry| largest.max(entry.abs()));

@@ -16,18 +16,14 @@ pub(crate) fn affine<S: Real>(input: &[S], weights: &[S], bias: &[S], output: &m
         }
         return;
     }
-    let (inner_stride, column_stride) = (inner as isize, columns as isize);
     // SAFETY: the lengths have just been checked; the output is borrowed exclusively.
     unsafe {
         S::multiply(
             (rows, inner, columns),
-            input.as_ptr(),
-            (inner_stride, 1),
-            weights.as_ptr(),
-            (column_stride, 1),
+            (input, [inner, 1]),
+            (weights, [columns, 1]),
             S::ONE,
-            output.as_mut_ptr(),
-            (column_stride, 1),
+            (output, [columns, 1]),
         );
     }
 }
@@ -47,16 +43,8 @@ pub(crate) fn affine_backward_input<S: Real>(
     let weights = &weights[from * columns..];
     // SAFETY: the lengths have just been checked; the result is borrowed exclusively.
     unsafe {
-        S::multiply(
-            (rows, columns, inner),
-            gradient_output.as_ptr(),
-            (columns as isize, 1),
-            weights.as_ptr(),
-            (1, columns as isize),
-            S::ZERO,
-            gradient_input.as_mut_ptr(),
-            (inner as isize, 1),
-        );
+        let (output, result) = ((gradient_output, [columns, 1]), (gradient_input, [inner, 1]));
+        S::multiply((rows, columns, inner), output, (weights, [1, columns]), S::ZERO, result);
     }
 }
 
@@ -74,16 +62,8 @@ pub(crate) fn affine_backward_weights<S: Real>(
     assert!(gradient_weights.len() == inner * columns);
     // SAFETY: the lengths have just been checked; the result is borrowed exclusively.
     unsafe {
-        S::multiply(
-            (inner, rows, columns),
-            input.as_ptr(),
-            (1, inner as isize),
-            gradient_output.as_ptr(),
-            (columns as isize, 1),
-            S::ONE,
-            gradient_weights.as_mut_ptr(),
-            (columns as isize, 1),
-        );
+        let (output, result) = ((gradient_output, [columns, 1]), (gradient_weights, [columns, 1]));
+        S::multiply((inner, rows, columns), (input, [1, inner]), output, S::ONE, result);
     }
     for row in gradient_output.chunks_exact(columns) {
         gradient_bias.iter_mut().zip(row).for_each(|(sum, &entry)| *sum += entry);
