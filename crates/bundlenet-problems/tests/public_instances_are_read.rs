@@ -32,7 +32,8 @@ fn assert_sound(name: &str, problem: &Problem) {
             Problem::Assignment(instance) => Some(instance.sense()),
             Problem::NetworkDesign(_) => None,
         };
-        let read = Source::parse(name, text.into_bytes(), sense).unwrap().choose(None).unwrap();
+        let file = format!("{name}.{}", format.extension());
+        let read = Source::parse(&file, text.into_bytes(), sense).unwrap().choose(None).unwrap();
         assert!(&read == problem, "{name} in {format}");
     }
 }
@@ -58,7 +59,10 @@ fn text_formats() {
             let problem = source.choose(None).unwrap();
             if format == Format::Dow {
                 let text = problem.to_text(Format::Dow).unwrap();
-                assert_eq!(Source::parse("", text.into_bytes(), None).unwrap().choose(None).unwrap(), problem);
+                assert_eq!(
+                    Source::parse("written.dow", text.into_bytes(), None).unwrap().choose(None).unwrap(),
+                    problem
+                );
             }
             assert_sound(&path.display().to_string(), &problem);
         }
