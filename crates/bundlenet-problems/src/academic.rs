@@ -8,15 +8,16 @@ use std::fmt;
 
 use bundlenet::{Oracle, OracleError};
 
-/// A convex test function that knows its minimum.
+/// A convex test function with a known minimum.
 ///
 /// ```
-/// use bundlenet::{Academic, Minimized, Oracle};
+/// use bundlenet::{Function, Oracle};
+/// use bundlenet_problems::Academic;
 ///
 /// let mut function = Academic::Cb2;
 /// let mut subgradient = vec![0.0; function.dim()];
 /// let start = function.start();
-/// let value = Minimized::new(&mut function)?.evaluate(&start, &mut subgradient)?;
+/// let value = Function::new(&mut function)?.evaluate(&start, &mut subgradient)?;
 /// assert!(function.relative_gap(value) > 1.0);
 /// # Ok::<(), bundlenet::EvaluationError>(())
 /// ```
@@ -101,7 +102,7 @@ impl Oracle for Academic {
     }
 }
 
-/// Index and value of the largest of `values`, the first one where several are.
+/// Index and value of the largest of `values`; the first one in a tie.
 fn largest(values: impl IntoIterator<Item = f64>) -> (usize, f64) {
     let mut best = (0, f64::NEG_INFINITY);
     for (index, value) in values.into_iter().enumerate() {
@@ -229,7 +230,7 @@ mod tests {
             0.084_031_22,
             0.038_580_31,
         ];
-        // The points are given to 8 digits, and near a kink the value moves in proportion.
+        // The points are given to 8 digits. Near a kink the error of the value is in proportion to theirs.
         for (function, point) in
             [(Academic::Cb2, &cb2[..]), (Academic::Shor, &shor[..]), (Academic::Maxquad, &maxquad[..])]
         {

@@ -1,4 +1,4 @@
-//! What can go wrong with instances and their files, with the data to say what, where, expected and found.
+//! Errors of instances and their files. Each says where it is, what was expected and what was found.
 
 use std::fmt;
 use std::io;
@@ -8,7 +8,7 @@ use thiserror::Error;
 
 use crate::{Family, Format};
 
-/// What stopped an instance from being read, built, written or generated.
+/// The reason why an instance could not be read, built, written or generated.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 #[expect(missing_docs, reason = "the messages say what the fields are")]
@@ -22,10 +22,10 @@ pub enum Error {
     /// A file does not hold what its format demands.
     #[error(transparent)]
     Parse(#[from] ParseError),
-    /// The data do not make an instance.
+    /// The data are no valid instance.
     #[error(transparent)]
     Invalid(#[from] InvalidInstance),
-    /// A file holds several problems and none was chosen, or one that is not there.
+    /// A file holds several problems and none was chosen, or the chosen one does not exist.
     #[error("{file} holds {found} problems: expected a choice from 1 to {found}, found {}",
         chosen.map_or_else(|| "none".to_string(), |number| number.to_string()))]
     ProblemNumber { file: String, found: usize, chosen: Option<usize> },
@@ -46,7 +46,7 @@ pub enum Error {
     NoExamples { part: &'static str },
 }
 
-/// A place in a file that does not hold what was expected.
+/// A place in a file with wrong content.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 #[error("{file}: line {line}: expected {expected}, found {found}")]
 pub struct ParseError {
@@ -54,21 +54,21 @@ pub struct ParseError {
     pub file: String,
     /// Line, counted from 1.
     pub line: usize,
-    /// What should be there.
+    /// The content expected there.
     pub expected: String,
-    /// What is there.
+    /// The content found there.
     pub found: String,
 }
 
-/// Data that do not make an instance.
+/// Data that are no valid instance.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 #[error("{element}: expected {expected}, found {found}")]
 pub struct InvalidInstance {
     /// The part at fault.
     pub element: Element,
-    /// What it should be.
+    /// The condition on it.
     pub expected: &'static str,
-    /// What it is.
+    /// Its value.
     pub found: String,
 }
 
