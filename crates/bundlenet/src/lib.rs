@@ -37,7 +37,7 @@
 //!
 //! Problem families with exact subproblem solvers are in the crate `bundlenet-problems`.
 
-// No panic reaches a user, and results go where the caller wants them.
+// No panic reaches a user, and nothing is printed: the caller decides about output.
 #![warn(clippy::unwrap_used, clippy::expect_used, clippy::print_stdout, clippy::print_stderr)]
 
 mod error;
