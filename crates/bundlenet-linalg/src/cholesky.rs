@@ -546,7 +546,7 @@ mod tests {
                 cholesky.solve(vector);
             });
             assert_eq!(best, results(&factor_and_solve::<Portable>));
-            // A machine with AVX-512 also has AVX2.
+            // AVX2 is checked even if the machine has AVX-512.
             #[cfg(target_arch = "x86_64")]
             if is_x86_feature_detected!("avx2") {
                 // SAFETY: the machine has the instructions.
