@@ -1,6 +1,6 @@
 //! Blocks of eight numbers, and functions compiled for several instruction sets.
 //!
-//! A kernel is written once, with the operations of [`Lanes`], and compiled for every instruction set that implements
+//! A kernel is written once, with the operations of [`Lanes`], and compiled for each instruction set that implements
 //! them. Sums run in eight separate lanes, and [`Lanes::sum`] adds the lanes in a fixed order. So every instruction set
 //! gives the same result to the last bit.
 

@@ -27,7 +27,8 @@
 //!
 //! | topic | items |
 //! |---|---|
-//! | the function | [`Oracle`], [`FnOracle`], [`Domain`], [`Sense`]; [`SumOracle`] for sums, [`PrimalOracle`] for primal solutions |
+//! | the function | [`Oracle`], [`FnOracle`], [`Domain`], [`Sense`] |
+//! | sums, primal solutions | [`SumOracle`], [`PrimalOracle`] |
 //! | solving | [`Solver`], [`Settings`], [`Method`], [`Limits`], [`Solution`], [`Status`] |
 //! | watching a run | [`Observer`], [`Record`], [`Log`] |
 //! | warm starts and saved states | [`State`], [`Journal`], [`Reuse`] |

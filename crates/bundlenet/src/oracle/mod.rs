@@ -28,7 +28,7 @@ pub type OracleError = Box<dyn std::error::Error + Send + Sync>;
 /// # Contract
 ///
 /// For a function to minimise, `evaluate` returns `f(x)` and writes a subgradient `g`:
-/// `f(y) >= f(x) + g'(y - x)` for every `y` in the domain. For a function to maximise the inequality is reversed.
+/// `f(y) >= f(x) + g'(y - x)` for all `y` in the domain. For a function to maximise the inequality is reversed.
 /// The oracle writes **every** entry of `subgradient`. It may assume that `point` and `subgradient` have length
 /// `dim()`, that `point` is finite, and that it lies in `domain()`. [`Function`] checks the result: all numbers are
 /// finite and every entry is written. Neither oracles nor methods have to repeat these checks.

@@ -42,7 +42,7 @@ impl<W: Write> Log<W> {
         lines += &format!("\n  gap: estimated {}, proved {}", gap(solution.estimate), gap(solution.certificate));
         if self.with_times {
             lines += &format!(
-                "\n  {:.4} s, of which oracle {:.4}, master {:.4}, network {:.4}",
+                "\n  time: {:.4} s (oracle {:.4}, master {:.4}, network {:.4})",
                 solution.seconds, solution.oracle_seconds, solution.master_seconds, solution.network_seconds
             );
         }

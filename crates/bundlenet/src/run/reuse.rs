@@ -70,7 +70,7 @@ impl fmt::Display for Reuse {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(formatter, "reused {} of {} cuts", self.reused(), self.total())?;
         if self.unusable > 0 {
-            return write!(formatter, ": this run has cuts of something else");
+            return write!(formatter, ": they do not fit this run");
         }
         if self.repriced() > 0 {
             write!(formatter, ", {} of them at new costs", self.repriced())?;
