@@ -1,6 +1,6 @@
 //! Cholesky factorisation of dense symmetric positive definite matrices.
 //!
-//! The algorithm is right-looking: it factors panels of [`PANEL`] columns from left to right and subtracts the products
+//! The algorithm is right-looking: it factors panels of `PANEL` columns from left to right and subtracts the products
 //! of each panel from the matrix right of it. A panel is copied to strips of eight rows, stored column by column, so
 //! that eight rows are computed at once. The same strips are the left and the right operand of the products. Every
 //! instruction set does the same operations in the same order, so the factor is the same to the last bit.
