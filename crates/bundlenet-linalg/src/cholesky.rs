@@ -1,46 +1,46 @@
-//! Cholesky factorisation of dense symmetric positive definite matrices, for systems solved again and again.
+//! Cholesky factorisation of dense symmetric positive definite matrices.
 //!
-//! Panels of [`PANEL`] columns are factored from left to right, each taken from the matrix right of it. A panel is copied
-//! to strips of eight rows, column after column, the form in which eight rows are worked on at once; the same strips
-//! serve as left and as right operand of the products. Every entry is the result of the same operations in the same
-//! order on every instruction set, so the factor is the same to the last bit.
+//! The algorithm is right-looking: it factors panels of `PANEL` columns from left to right and subtracts the products
+//! of each panel from the matrix right of it. A panel is copied to strips of eight rows, stored column by column, so
+//! that eight rows are computed at once. The same strips are the left and the right operand of the products. Every
+//! instruction set does the same operations in the same order, so the factor is the same to the last bit.
 
 use crate::simd::{Block, LANES, Lanes, blocks_for, flat, flat_mut, multiversion};
 
-/// Columns of a panel, a multiple of [`LANES`]: three strips fit into the nearest cache.
+/// Columns of a panel; a multiple of [`LANES`]. Three strips fit into the first-level cache.
 const PANEL: usize = 128;
 
-/// Strips on the right of the products that stay in the second cache while all strips on the left pass by.
+/// Right-hand strips of the products that stay in the second-level cache while all left-hand strips are read.
 const STRIPS_KEPT: usize = 48;
 
-/// Takes the place of a diagonal entry of the factor without a positive pivot: what is divided by it vanishes, and its
+/// Diagonal entry of the factor in the place of a pivot that is not positive. Division by it gives nearly zero, and its
 /// square is still finite.
 const LEFT_OUT: f64 = 1e64;
 
-/// The lower triangle of a symmetric matrix, after [`Self::factor`] that of its factor.
+/// The lower triangle of a symmetric matrix; after [`Self::factor`], of its Cholesky factor.
 ///
-/// Rows are padded to whole blocks, and there are rows up to a whole strip.
+/// Rows are padded to whole blocks, and the number of rows to whole strips.
 #[derive(Clone, Debug, Default)]
 pub struct Cholesky {
     size: usize,
-    /// Blocks from a row to the next.
+    /// Blocks from one row to the next.
     stride: usize,
     entries: Vec<Block>,
     strips: Vec<Block>,
 }
 
 impl Cholesky {
-    /// Makes room for a matrix of this size, all of its entries zero; memory is kept from call to call.
+    /// Sets a zero matrix of the given size. Memory is kept from call to call.
     pub fn reset(&mut self, size: usize) {
         let strips = blocks_for(size);
         self.size = size;
-        // Odd, so that the blocks below each other do not fall into the same set of a cache.
+        // An odd stride spreads the blocks of a column over the sets of a cache.
         self.stride = strips | 1;
         let needed = strips * LANES * self.stride;
         if self.entries.len() < needed {
             self.entries.resize(needed, Block::splat(0.0));
         }
-        // What lies right of the block on the diagonal never gets into what is left of it.
+        // Blocks right of the diagonal block are not cleared: they never affect the others.
         for (row, blocks) in self.entries[..needed].chunks_exact_mut(self.stride.max(1)).enumerate() {
             blocks[..=row / LANES].fill(Block::splat(0.0));
         }
@@ -50,23 +50,24 @@ impl Cholesky {
         }
     }
 
-    /// A row of the lower triangle, the entry on the diagonal last.
+    /// A row of the lower triangle; its last entry is the diagonal one.
     pub fn row_mut(&mut self, row: usize) -> &mut [f64] {
         &mut flat_mut(&mut self.entries[row * self.stride..(row + 1) * self.stride])[..=row]
     }
 
-    /// The entry on the diagonal of a row.
+    /// The diagonal entry of a row.
     pub fn diagonal(&self, row: usize) -> f64 {
         flat(&self.entries[row * self.stride..(row + 1) * self.stride])[row]
     }
 
-    /// Replaces the matrix by its factor. A pivot not above `least` is replaced by a huge number, so that its unknown
-    /// comes out as nearly zero and the others as if its row and column were not there. Returns how many were replaced.
+    /// Replaces the matrix by its factor. A pivot that is not above `least` is replaced by a huge number: its unknown
+    /// is then nearly zero, and the other unknowns are those of the system without its row and column. Returns the
+    /// number of replaced pivots.
     pub fn factor(&mut self, least: f64) -> usize {
         factor(&mut self.entries, self.stride, self.size, &mut self.strips, least.max(f64::MIN_POSITIVE))
     }
 
-    /// Solves for one right-hand side, in place.
+    /// Solves the system for one right-hand side, in place.
     pub fn solve(&self, right: &mut [f64]) {
         solve_lower(&self.entries, self.stride, &mut right[..self.size]);
         solve_upper(&self.entries, self.stride, &mut right[..self.size]);
@@ -96,7 +97,7 @@ fn factor_kernel<L: Lanes>(
     let mut left_out = 0;
     for from in (0..size).step_by(PANEL) {
         let width = (size - from).next_multiple_of(LANES).min(PANEL);
-        // Rows above the panel are done.
+        // Rows above the panel are already factored.
         let entries = &mut entries[from * stride..];
         let strips = &mut strips[..blocks_for(size - from) * width];
         let first = from / LANES;
@@ -115,7 +116,7 @@ fn factor_kernel<L: Lanes>(
     left_out
 }
 
-/// Copies the rows of a strip to columns.
+/// Copies a strip from rows to columns.
 #[inline(always)]
 fn transpose_in<L: Lanes>(strip: &mut [Block], rows: &[Block], stride: usize, first: usize) {
     for (at, columns) in strip.as_chunks_mut::<LANES>().0.iter_mut().enumerate() {
@@ -127,7 +128,7 @@ fn transpose_in<L: Lanes>(strip: &mut [Block], rows: &[Block], stride: usize, fi
     }
 }
 
-/// Copies the columns of a strip back to rows.
+/// Copies a strip back from columns to rows.
 #[inline(always)]
 fn transpose_out<L: Lanes>(strip: &[Block], rows: &mut [Block], stride: usize, first: usize) {
     for (at, columns) in strip.as_chunks::<LANES>().0.iter().enumerate() {
@@ -139,11 +140,12 @@ fn transpose_out<L: Lanes>(strip: &[Block], rows: &mut [Block], stride: usize, f
     }
 }
 
-/// Factors the strips of a panel that begins on the diagonal, `rows` rows of which are real.
+/// Factors the strips of a panel that begins on the diagonal. Its first `rows` rows belong to the matrix, the others
+/// pad.
 #[inline(always)]
 fn factor_panel<L: Lanes>(strips: &mut [Block], width: usize, rows: usize, least: f64) -> usize {
     let mut left_out = 0;
-    // Of the diagonal.
+    // Inverses of the diagonal entries.
     let mut inverses = [[0.0; LANES]; PANEL / LANES];
     for index in 0..strips.len() / width {
         let (above, rest) = strips.split_at_mut(index * width);
@@ -164,14 +166,14 @@ fn factor_panel<L: Lanes>(strips: &mut [Block], width: usize, rows: usize, least
     left_out
 }
 
-/// The columns of a strip before a step, and the eight of the step.
+/// The columns of a strip before a step, and the eight columns of the step.
 #[inline(always)]
 fn split(strip: &mut [Block], step: usize) -> (&[Block], &mut [Block]) {
     let (done, rest) = strip.split_at_mut(step * LANES);
     (done, &mut rest[..LANES])
 }
 
-/// Factors a block on the diagonal, of which at most `count` columns are real.
+/// Factors a diagonal block. At most `count` of its columns belong to the matrix.
 #[inline(always)]
 fn factor_block<L: Lanes>(block: &mut [Block], inverses: &mut [f64; LANES], least: f64, count: usize) -> usize {
     let block = &mut block[..LANES];
@@ -179,7 +181,7 @@ fn factor_block<L: Lanes>(block: &mut [Block], inverses: &mut [f64; LANES], leas
     for column in 0..LANES {
         columns[column] = L::load(&block[column]);
     }
-    // Written out, for the compiler keeps a loop, and with it the columns in memory.
+    // Written out: the compiler would not unroll a loop, and would keep the columns in memory.
     let pivots = [
         eliminate::<L, 0>(&mut columns, least),
         eliminate::<L, 1>(&mut columns, least),
@@ -199,12 +201,12 @@ fn factor_block<L: Lanes>(block: &mut [Block], inverses: &mut [f64; LANES], leas
     pivots.iter().take(count).filter(|pivot| **pivot == LEFT_OUT * LEFT_OUT).count()
 }
 
-/// Takes a column of a block on the diagonal from those right of it. Returns its pivot; the root is left for later, as
-/// the next pivot need not wait for it.
+/// Subtracts the multiples of a column of a diagonal block from the columns right of it. Returns the pivot. Its root is
+/// taken later, so that the next pivot does not wait for it.
 #[inline(always)]
 fn eliminate<L: Lanes, const COLUMN: usize>(columns: &mut [L; LANES], least: f64) -> f64 {
     let numbers = columns[COLUMN].block().0;
-    // Not a number is left out as well.
+    // NaN is replaced as well.
     let pivot = if numbers[COLUMN] > least { numbers[COLUMN] } else { LEFT_OUT * LEFT_OUT };
     let inverse = L::splat(1.0 / pivot);
     for later in COLUMN + 1..LANES {
@@ -214,7 +216,7 @@ fn eliminate<L: Lanes, const COLUMN: usize>(columns: &mut [L; LANES], least: f64
     pivot
 }
 
-/// Solves a block below one on the diagonal, `corner`.
+/// Solves for a block below the diagonal block `corner`.
 #[inline(always)]
 #[expect(clippy::needless_range_loop, reason = "through an iterator the columns would not stay in registers")]
 fn divide<L: Lanes>(block: &mut [Block], corner: &[Block], inverses: &[f64; LANES]) {
@@ -232,7 +234,7 @@ fn divide<L: Lanes>(block: &mut [Block], corner: &[Block], inverses: &[f64; LANE
     }
 }
 
-/// Takes the products of a strip on the left with one on the right from the blocks that begin the rows.
+/// Subtracts the products of a left strip with a right strip from the first block of each row.
 #[inline(always)]
 fn subtract_one<L: Lanes>(left: &[Block], right: &[Block], rows: &mut [Block], stride: usize) {
     if L::REGISTERS >= 32 {
@@ -248,7 +250,7 @@ fn subtract_one<L: Lanes>(left: &[Block], right: &[Block], rows: &mut [Block], s
     }
 }
 
-/// [`subtract_one`] for some rows of the left strip.
+/// [`subtract_one`] for `COUNT` rows of the left strip.
 #[inline(always)]
 fn subtract_rows<L: Lanes, const FIRST: usize, const COUNT: usize>(
     left: &[Block],
@@ -272,7 +274,7 @@ fn subtract_rows<L: Lanes, const FIRST: usize, const COUNT: usize>(
     }
 }
 
-/// [`subtract_one`] for two strips on the left at once.
+/// [`subtract_one`] for two left strips at once.
 #[inline(always)]
 fn subtract_tall<L: Lanes>(one: &[Block], two: &[Block], right: &[Block], rows: &mut [Block], stride: usize) {
     let (one_rows, two_rows) = rows.split_at_mut(LANES * stride);
@@ -283,7 +285,7 @@ fn subtract_tall<L: Lanes>(one: &[Block], two: &[Block], right: &[Block], rows: 
     }
     for ((one, two), right) in one.iter().zip(two).zip(right) {
         let right = L::load(right);
-        // Each number on the left is used once, so that it is spread as it is loaded, for nothing.
+        // Each left number is used once, so a load with broadcast is enough.
         for (sum, factor) in tiles[0].iter_mut().zip(&one.0) {
             *sum = sum.sub(right.mul(L::splat(*factor)));
         }
@@ -297,7 +299,7 @@ fn subtract_tall<L: Lanes>(one: &[Block], two: &[Block], right: &[Block], rows: 
     }
 }
 
-/// [`subtract_one`] for two strips on the right at once.
+/// [`subtract_one`] for two right strips at once.
 #[inline(always)]
 fn subtract_broad<L: Lanes>(left: &[Block], right: [&[Block]; 2], rows: &mut [Block], stride: usize) {
     subtract_broad_rows::<L, 0>(left, right, rows, stride);
@@ -327,8 +329,8 @@ fn subtract_broad_rows<L: Lanes, const FIRST: usize>(
     tile[3].store(&mut lower[1]);
 }
 
-/// Takes the products of the strips below a panel from the lower triangle right of it, which begins with block `first` of
-/// the rows.
+/// Subtracts the products of the strips below a panel from the lower triangle right of it. That triangle begins with
+/// block `first` of the rows.
 #[inline(always)]
 fn update<L: Lanes>(entries: &mut [Block], stride: usize, first: usize, strips: &[Block], width: usize) {
     let count = strips.len() / width;
@@ -336,7 +338,7 @@ fn update<L: Lanes>(entries: &mut [Block], stride: usize, first: usize, strips: 
     for from in (0..count).step_by(STRIPS_KEPT) {
         for below in (from..count).step_by(2) {
             let rows = &mut entries[below * LANES * stride..];
-            // Where both of these strips, and where the second alone, have entries in these columns.
+            // Up to `both`, both strips have entries in these columns; beyond, only the second one.
             let both = if below + 1 < count { (below + 1).min(from + STRIPS_KEPT) } else { from };
             if L::REGISTERS >= 32 {
                 for at in from..both {
@@ -402,7 +404,7 @@ fn solve_upper_kernel<L: Lanes>(entries: &[Block], stride: usize, vector: &mut [
         let rows = &entries[index * LANES * stride..(index + 1) * LANES * stride];
         let (open, rest) = vector.split_at_mut(index * LANES);
         let count = rest.len().min(LANES);
-        // Rows beyond the matrix have no weight.
+        // Rows beyond the matrix are not used.
         let mut solved = [0.0; LANES];
         for row in (0..count).rev() {
             let factor = &rows[row * stride + index].0;
@@ -447,7 +449,7 @@ mod tests {
         factor_and_solve::<crate::simd::Avx2>(cholesky, vector);
     }
 
-    /// Both sides of the borders of blocks, pairs of strips, panels and strips kept.
+    /// Sizes on both sides of the borders of blocks, pairs of strips, panels and kept strips.
     const SIZES: [usize; 26] =
         [1, 2, 3, 7, 8, 9, 15, 16, 17, 31, 50, 63, 64, 65, 100, 119, 127, 128, 129, 136, 137, 255, 257, 300, 389, 521];
 
@@ -494,7 +496,7 @@ mod tests {
         (0..cholesky.size).map(|row| cholesky.row_mut(row).to_vec()).collect()
     }
 
-    /// The greatest difference of the products of the matrix with `solution` to `right`.
+    /// The largest absolute entry of `matrix * solution - right`.
     fn residual(lower: &[Vec<f64>], solution: &[f64], right: &[f64]) -> f64 {
         let row = |row: usize| solution.iter().enumerate().map(|(column, x)| at(lower, row, column) * x).sum::<f64>();
         right.iter().enumerate().map(|(index, number)| (row(index) - number).abs()).fold(0.0, f64::max)
@@ -502,7 +504,7 @@ mod tests {
 
     #[test]
     fn factors_and_solves() {
-        // One after the other in the same memory, with what the one before left behind.
+        // The same object and memory for all sizes, with the numbers of earlier ones.
         let mut cholesky = Cholesky::default();
         for (seed, size) in SIZES.into_iter().chain(SIZES.into_iter().rev()).enumerate() {
             let matrix = random(size, seed as u64);
@@ -544,7 +546,7 @@ mod tests {
                 cholesky.solve(vector);
             });
             assert_eq!(best, results(&factor_and_solve::<Portable>));
-            // Not the best one everywhere.
+            // AVX2 is checked even if the machine has AVX-512.
             #[cfg(target_arch = "x86_64")]
             if is_x86_feature_detected!("avx2") {
                 // SAFETY: the machine has the instructions.
@@ -583,7 +585,7 @@ mod tests {
         cholesky.solve(&mut []);
         fill(&mut cholesky, &[vec![f64::NAN], vec![0.0, -1.0], vec![0.0, 0.0, 4.0]]);
         assert_eq!(cholesky.factor(-2.0), 2);
-        // A matrix of zeros has no unknown left.
+        // A zero matrix has no usable pivot.
         cholesky.reset(40);
         assert_eq!(cholesky.factor(0.0), 40);
         let mut right = vec![1.0; 40];

@@ -1,7 +1,7 @@
-//! Linear algebra for `bundlenet`: vector kernels whose results are the same on every instruction set, a Cholesky
-//! factorisation, and random numbers from named streams.
+//! Linear algebra for `bundlenet`: vector kernels, a Cholesky factorisation, sparse rows, and named random streams.
+//! Results are the same on every instruction set.
 //!
-//! This crate is an inner part of `bundlenet`; its interface may change with every version.
+//! This crate is an internal part of `bundlenet`; its interface may change with every version.
 
 // No panic reaches a user.
 #![warn(clippy::unwrap_used, clippy::expect_used)]

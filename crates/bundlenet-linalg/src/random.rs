@@ -1,7 +1,7 @@
-//! Random numbers that are the same for ever, on every machine.
+//! Random numbers that are the same on every machine and in every version.
 //!
-//! The generator is ChaCha with 8 rounds, whose output its specification fixes. Everything on top of it uses only
-//! operations that IEEE 754 rounds exactly, so not a digit depends on a mathematical library.
+//! The generator is ChaCha with 8 rounds; its specification fixes the output. All other operations are ones that IEEE
+//! 754 rounds exactly, so no digit depends on a mathematical library.
 
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::{Rng, SeedableRng};
@@ -10,7 +10,7 @@ use rand_chacha::rand_core::{Rng, SeedableRng};
 pub struct Stream(ChaCha8Rng);
 
 impl Stream {
-    /// Stream `index` of those called `name` (of at most 24 bytes) under `seed`.
+    /// Stream `index` of the given name (at most 24 bytes) and seed.
     pub fn new(seed: u64, name: &str, index: u64) -> Self {
         let mut key = [0; 32];
         key[..8].copy_from_slice(&seed.to_le_bytes());
@@ -22,10 +22,10 @@ impl Stream {
         Self(generator)
     }
 
-    /// A whole number below `count`, all equally likely.
+    /// A uniform integer below `count`.
     pub fn below(&mut self, count: usize) -> usize {
         let count = count as u64;
-        // Draws beyond the last whole multiple of `count` would favour the small numbers.
+        // Draws beyond the last whole multiple of `count` are rejected: they would favour small numbers.
         let excess = (u64::MAX % count + 1) % count;
         loop {
             let draw = self.0.next_u64();
@@ -35,12 +35,12 @@ impl Stream {
         }
     }
 
-    /// A whole number from `low` to `high`, both included.
+    /// A uniform integer from `low` to `high`, both included.
     pub fn between(&mut self, low: u32, high: u32) -> u32 {
         low + self.below((high - low) as usize + 1) as u32
     }
 
-    /// An index with probability in proportion to its weight.
+    /// An index with probability proportional to its weight.
     pub fn weighted(&mut self, weights: &[usize]) -> usize {
         let mut left = self.below(weights.iter().sum());
         for (index, &weight) in weights.iter().enumerate() {
@@ -52,7 +52,7 @@ impl Stream {
         weights.len() - 1
     }
 
-    /// The numbers below `count` in a random order.
+    /// The integers below `count` in random order.
     pub fn permutation(&mut self, count: usize) -> Vec<usize> {
         let mut numbers: Vec<usize> = (0..count).collect();
         (1..count).rev().for_each(|last| numbers.swap(last, self.below(last + 1)));
@@ -70,19 +70,19 @@ impl Stream {
         }
     }
 
-    /// `max(1, floor(mean + deviation N(0, 1)))`, the rule behind every cost and demand.
+    /// `max(1, floor(mean + deviation N(0, 1)))`: the distribution of generated costs and demands.
     pub fn positive_whole(&mut self, mean: f64, deviation: f64) -> f64 {
         (mean + deviation * self.normal()).floor().max(1.0)
     }
 
-    /// A number from -1 to 1.
+    /// A uniform number from -1 to 1.
     pub fn symmetric(&mut self) -> f64 {
         const STEP: f64 = 1.0 / (1_u64 << 52) as f64;
         (self.0.next_u64() >> 11) as f64 * STEP - 1.0
     }
 }
 
-/// The logarithm of a positive normal number, from sums and products alone.
+/// The logarithm of a positive normal number, computed with IEEE operations alone.
 fn natural_logarithm(x: f64) -> f64 {
     const MANTISSA: u64 = (1 << 52) - 1;
     let bits = x.to_bits();
@@ -92,7 +92,7 @@ fn natural_logarithm(x: f64) -> f64 {
         mantissa *= 0.5;
         exponent += 1;
     }
-    // ln m = 2 artanh((m - 1) / (m + 1)), a series in a number below 0.172.
+    // ln m = 2 artanh((m - 1) / (m + 1)), as a series in a number below 0.172.
     let ratio = (mantissa - 1.0) / (mantissa + 1.0);
     let square = ratio * ratio;
     let series = (0..=11).rev().fold(0.0, |sum, term| sum * square + 1.0 / f64::from(2 * term + 1));
@@ -117,11 +117,11 @@ mod tests {
         let draws: Vec<f64> = (0..100_000).map(|_| stream.normal()).collect();
         let mean = draws.iter().sum::<f64>() / 1e5;
         let variance = draws.iter().map(|x| x * x).sum::<f64>() / 1e5;
-        // Standard errors: 0.0032 and 0.0045; five of them.
+        // Five standard errors; those are 0.0032 and 0.0045.
         assert!(mean.abs() < 0.016 && (variance - 1.0).abs() < 0.023, "{mean} {variance}");
         let mut counts = [0; 7];
         (0..70_000).for_each(|_| counts[stream.between(3, 9) as usize - 3] += 1);
-        // Standard error 93.
+        // Five standard errors; one is 93.
         assert!(counts.iter().all(|count| (9_500..=10_500).contains(count)), "{counts:?}");
         let mut counts = [0; 3];
         (0..60_000).for_each(|_| counts[stream.weighted(&[1, 0, 5])] += 1);

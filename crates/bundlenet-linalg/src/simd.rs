@@ -1,8 +1,8 @@
 //! Blocks of eight numbers, and functions compiled for several instruction sets.
 //!
-//! Kernels are written once, over the operations of [`Lanes`], and compiled for every instruction set that has an
-//! implementation of it. Sums run in eight separate lanes that [`Lanes::sum`] adds in a fixed order, so results are the
-//! same to the last bit whatever instruction set runs them.
+//! A kernel is written once, with the operations of [`Lanes`], and compiled for each instruction set that implements
+//! them. Sums run in eight separate lanes, and [`Lanes::sum`] adds the lanes in a fixed order. So every instruction set
+//! gives the same result to the last bit.
 
 /// Numbers in a block.
 pub const LANES: usize = 8;
@@ -22,10 +22,10 @@ impl Block {
 
 /// Eight numbers in registers, with operations on all of them at once.
 ///
-/// Implementations other than [`Portable`] are only ever named by [`multiversion`], after it has made sure that the
-/// machine has the instructions.
+/// Only [`multiversion`] uses the implementations other than [`Portable`]. It checks before that the machine has the
+/// instructions.
 pub trait Lanes: Copy {
-    /// How many of them the registers hold.
+    /// Number of values of this type that fit into the registers.
     const REGISTERS: usize;
     /// The same number in all lanes.
     fn splat(number: f64) -> Self;
@@ -43,16 +43,16 @@ pub trait Lanes: Copy {
     fn mul(self, other: Self) -> Self;
     /// The quotient.
     fn div(self, other: Self) -> Self;
-    /// `self` where it is less, `other` elsewhere.
+    /// `self` where it is smaller, `other` elsewhere.
     fn min(self, other: Self) -> Self;
     /// `self` where it is greater, `other` elsewhere.
     fn max(self, other: Self) -> Self;
     /// `yes` where `self < other`, `no` elsewhere.
     fn if_less(self, other: Self, yes: Self, no: Self) -> Self;
-    /// The columns of eight rows.
+    /// Transposes eight rows.
     fn transpose(rows: [Self; LANES]) -> [Self; LANES];
 
-    /// As a block.
+    /// The numbers as a block.
     #[inline(always)]
     fn block(self) -> Block {
         let mut block = Block::splat(0.0);
@@ -60,7 +60,7 @@ pub trait Lanes: Copy {
         block
     }
 
-    /// Combines the lanes, always in the same order.
+    /// Combines the lanes in a fixed order.
     #[inline(always)]
     fn fold(self, combine: impl Fn(f64, f64) -> f64) -> f64 {
         let [a, b, c, d, e, f, g, h] = self.block().0;
@@ -74,20 +74,20 @@ pub trait Lanes: Copy {
         self.fold(|a, b| a + b)
     }
 
-    /// Least of the lanes.
+    /// Smallest lane.
     #[inline(always)]
     fn least(self) -> f64 {
         self.fold(|a, b| if a < b { a } else { b })
     }
 
-    /// Greatest of the lanes.
+    /// Largest lane.
     #[inline(always)]
     fn greatest(self) -> f64 {
         self.fold(|a, b| if a > b { a } else { b })
     }
 }
 
-/// Eight numbers for any machine.
+/// Eight numbers on any machine.
 #[derive(Clone, Copy)]
 pub struct Portable([f64; LANES]);
 
@@ -99,7 +99,7 @@ impl Portable {
 }
 
 impl Lanes for Portable {
-    // Sixteen of two numbers each, on most machines.
+    // Most machines have sixteen registers of two numbers each.
     const REGISTERS: usize = 4;
     #[inline(always)]
     fn splat(number: f64) -> Self {
@@ -157,7 +157,7 @@ impl Lanes for Portable {
     }
 }
 
-/// Implements [`Lanes`] by intrinsics on an array of registers.
+/// Implements [`Lanes`] with intrinsics on an array of registers.
 #[cfg(target_arch = "x86_64")]
 macro_rules! lanes_by_intrinsics {
     ($name:ident, $register:ty, $count:literal, $registers:literal, $set1:ident, $load:ident, $store:ident, $load_array:ident, $add:ident, $sub:ident,
@@ -177,7 +177,7 @@ macro_rules! lanes_by_intrinsics {
             const REGISTERS: usize = $registers;
             #[inline(always)]
             fn splat(number: f64) -> Self {
-                // SAFETY: `multiversion` has made sure of the instructions, here and below.
+                // SAFETY: `multiversion` has checked the instructions, here and below.
                 Self([unsafe { $set1(number) }; $count])
             }
             #[inline(always)]
@@ -309,7 +309,7 @@ mod x86_64 {
     #[target_feature(enable = "avx512f")]
     fn transpose_avx512(rows: [Avx512; LANES]) -> [Avx512; LANES] {
         let [a, b, c, d, e, f, g, h] = rows.map(|row| row.0[0]);
-        // Pairs of numbers first, then a table of four by four pairs.
+        // Transposes pairs of numbers, then a table of four by four pairs.
         let pairs = |ab, cd, ef, gh| {
             let (abcd, efgh) = (_mm512_shuffle_f64x2::<0x88>(ab, cd), _mm512_shuffle_f64x2::<0x88>(ef, gh));
             let (odd_abcd, odd_efgh) = (_mm512_shuffle_f64x2::<0xdd>(ab, cd), _mm512_shuffle_f64x2::<0xdd>(ef, gh));
@@ -328,12 +328,12 @@ mod x86_64 {
 #[cfg(target_arch = "x86_64")]
 pub use x86_64::{Avx2, Avx512};
 
-/// Blocks needed for `count` numbers.
+/// Number of blocks that hold `count` numbers.
 pub fn blocks_for(count: usize) -> usize {
     count.div_ceil(LANES)
 }
 
-/// The numbers of some blocks as one slice.
+/// The numbers of blocks as one slice.
 #[inline(always)]
 pub fn flat(blocks: &[Block]) -> &[f64] {
     // SAFETY: a block is eight numbers without padding (64 bytes at alignment 64), so `len` blocks are `8 len`
@@ -341,14 +341,14 @@ pub fn flat(blocks: &[Block]) -> &[f64] {
     unsafe { std::slice::from_raw_parts(blocks.as_ptr().cast(), blocks.len() * LANES) }
 }
 
-/// The numbers of some blocks as one mutable slice.
+/// The numbers of blocks as one mutable slice.
 #[inline(always)]
 pub fn flat_mut(blocks: &mut [Block]) -> &mut [f64] {
     // SAFETY: as in `flat`; the borrow is exclusive.
     unsafe { std::slice::from_raw_parts_mut(blocks.as_mut_ptr().cast(), blocks.len() * LANES) }
 }
 
-/// Instruction sets worth a version of their own.
+/// Instruction sets with a version of their own.
 #[cfg(target_arch = "x86_64")]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Level {
@@ -377,8 +377,8 @@ pub fn level() -> Level {
     }
 }
 
-/// Defines a function that runs `$body`, an `#[inline(always)]` function generic over [`Lanes`], with the best
-/// instructions of the machine it runs on.
+/// Defines a function that calls `$body` with the best instructions of the machine. `$body` is an `#[inline(always)]`
+/// function, generic over [`Lanes`].
 #[macro_export]
 macro_rules! multiversion {
     ($(#[$attribute:meta])* $vis:vis fn $name:ident($($argument:ident: $type:ty),* $(,)?) $(-> $result:ty)? = $body:ident;) => {
@@ -395,7 +395,7 @@ macro_rules! multiversion {
                     $body::<$crate::simd::Avx2>($($argument),*)
                 }
                 match $crate::simd::level() {
-                    // SAFETY: the level says that the machine has these instructions.
+                    // SAFETY: `level` has checked that the machine has these instructions.
                     $crate::simd::Level::Avx512 => return unsafe { avx512($($argument),*) },
                     // SAFETY: as above.
                     $crate::simd::Level::Avx2 => return unsafe { avx2($($argument),*) },

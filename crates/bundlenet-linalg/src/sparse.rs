@@ -1,6 +1,6 @@
 //! Sparse vectors.
 
-/// Sparse vectors one after the other, in memory that is kept from use to use.
+/// A list of sparse vectors in memory that is reused.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct SparseRows {
     ends: Vec<usize>,
@@ -9,14 +9,14 @@ pub struct SparseRows {
 }
 
 impl SparseRows {
-    /// Forgets all rows and keeps the memory.
+    /// Removes all rows and keeps the memory.
     pub fn clear(&mut self) {
         self.ends.clear();
         self.coordinates.clear();
         self.entries.clear();
     }
 
-    /// Appends a row. A coordinate may come more than once: its entries are added up.
+    /// Appends a row. A coordinate may occur more than once: its entries are added up.
     pub fn push(&mut self, row: impl IntoIterator<Item = (u32, f64)>) {
         for (coordinate, entry) in row {
             self.coordinates.push(coordinate);
@@ -69,7 +69,7 @@ impl SparseRows {
     }
 }
 
-/// The product of a sparse vector with a dense one.
+/// The inner product of a sparse and a dense vector.
 #[must_use]
 pub fn sparse_dot((coordinates, entries): (&[u32], &[f64]), vector: &[f64]) -> f64 {
     // Four running sums hide the latency of an addition.

@@ -1,8 +1,8 @@
-//! Vectors in blocks: products and sums with the same result on every instruction set.
+//! Vectors in blocks. Products and sums are the same on every instruction set.
 
 use crate::simd::{Block, LANES, Lanes, blocks_for, flat_mut, multiversion};
 
-/// A vector of `dim` numbers padded with zeros to whole blocks.
+/// A vector of `dim` numbers, padded with zeros to whole blocks.
 #[derive(Clone, Debug, Default)]
 pub struct Padded(pub Vec<Block>);
 
@@ -12,7 +12,7 @@ impl Padded {
         Self(vec![Block::splat(0.0); blocks_for(dim)])
     }
 
-    /// A copy of numbers.
+    /// A padded copy of numbers.
     pub fn of(numbers: &[f64]) -> Self {
         let mut vector = Self::zeros(numbers.len());
         vector.numbers_mut(numbers.len()).copy_from_slice(numbers);
@@ -24,7 +24,7 @@ impl Padded {
         &crate::simd::flat(&self.0)[..dim]
     }
 
-    /// The numbers without the padding, to change.
+    /// The numbers without the padding, mutable.
     pub fn numbers_mut(&mut self, dim: usize) -> &mut [f64] {
         &mut flat_mut(&mut self.0)[..dim]
     }
@@ -68,7 +68,7 @@ fn dots_kernel<L: Lanes>(rows: &[Block], vector: &[Block], products: &mut [f64])
             sums[2] = sums[2].add(L::load(&c[at]).mul(number));
             sums[3] = sums[3].add(L::load(&d[at]).mul(number));
         }
-        // Not `map`, which the compiler leaves as a call.
+        // Not `map`: the compiler would not inline it.
         *products = [sums[0].sum(), sums[1].sum(), sums[2].sum(), sums[3].sum()];
     }
     for (row, product) in quads.remainder().chunks_exact(blocks).zip(rest) {
@@ -85,7 +85,7 @@ multiversion! {
 fn combine_kernel<L: Lanes>(rows: &[Block], weights: &[(usize, f64)], sum: &mut [Block]) {
     let blocks = sum.len();
     sum.fill(Block::splat(0.0));
-    // Eight rows at a time, each read from front to back; the sum stays in the nearest cache.
+    // Eight rows at a time, each read from front to back. The sum stays in the first-level cache.
     let (eights, rest) = weights.as_chunks::<8>();
     for eight in eights {
         let row = |index: usize| &rows[eight[index].0 * blocks..(eight[index].0 + 1) * blocks];
@@ -109,7 +109,7 @@ fn combine_kernel<L: Lanes>(rows: &[Block], weights: &[(usize, f64)], sum: &mut 
 }
 
 multiversion! {
-    /// The sum of rows with weights.
+    /// The weighted sum of rows.
     pub fn combine(rows: &[Block], weights: &[(usize, f64)], sum: &mut [Block]) = combine_kernel;
 }
 
@@ -145,8 +145,8 @@ fn solve_lower_kernel<L: Lanes>(factor: &[f64], stride: usize, vector: &mut [f64
 }
 
 multiversion! {
-    /// Solves `F y = vector` in place, with the lower triangular factor `F` by rows of length `stride`; the entries before
-    /// `from` are solved already.
+    /// Solves `F y = vector` in place. `F` is lower triangular, stored by rows of length `stride`. The entries before
+    /// `from` are already solved.
     pub fn solve_lower(factor: &[f64], stride: usize, vector: &mut [f64], from: usize) = solve_lower_kernel;
 }
 
@@ -161,7 +161,7 @@ fn solve_upper_kernel<L: Lanes>(factor: &[f64], stride: usize, vector: &mut [f64
 }
 
 multiversion! {
-    /// Solves `F' x = vector` in place, with the lower triangular factor `F` by rows of length `stride`.
+    /// Solves `F' x = vector` in place. `F` is lower triangular, stored by rows of length `stride`.
     pub fn solve_upper(factor: &[f64], stride: usize, vector: &mut [f64]) = solve_upper_kernel;
 }
 
@@ -177,11 +177,11 @@ multiversion! {
 
 #[inline(always)]
 fn all_within_kernel<L: Lanes>(numbers: &[f64], limit: f64) -> bool {
-    // Without branches, so that it is done many at a time.
+    // Without branches, so that the compiler vectorises it.
     numbers.iter().fold(true, |all, number| all & (number.abs() <= limit))
 }
 
 multiversion! {
-    /// Whether no number is beyond a limit, or not a number.
+    /// Whether the absolute value of every number is at most `limit`; false if one is NaN.
     pub fn all_within(numbers: &[f64], limit: f64) -> bool = all_within_kernel;
 }

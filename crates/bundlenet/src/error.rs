@@ -1,4 +1,4 @@
-//! Errors of runs, files and settings; each message names the thing, what was expected and what was found.
+//! Errors of runs, files and settings. Each message names the object, the expected value and the value found.
 
 use std::io;
 use std::path::PathBuf;
@@ -7,7 +7,7 @@ use thiserror::Error;
 
 use crate::oracle::EvaluationError;
 
-/// What keeps a run or a training from its work.
+/// Error of a run or of a training.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 #[expect(missing_docs, reason = "the messages say what the fields are")]
@@ -18,7 +18,7 @@ pub enum Error {
     /// A file could not be written.
     #[error("cannot write {}: {source}", path.display())]
     Write { path: PathBuf, source: io::Error },
-    /// A file, such as a checkpoint or a state, does not hold what this version can use.
+    /// The content of a file, such as a checkpoint or a state, cannot be used by this version.
     #[error("{}: expected {expected}, found {found}", path.display())]
     Content { path: PathBuf, expected: String, found: String },
     /// A setting cannot be used.
@@ -27,7 +27,7 @@ pub enum Error {
     /// The oracle of an example failed.
     #[error("{name}: {source}")]
     Example { name: String, source: EvaluationError },
-    /// Training has gone wrong; what was good before is kept.
+    /// Training failed. The best model so far is kept.
     #[error("training stopped after {after}: {reason}; {kept}")]
     Training { after: String, reason: String, kept: String },
 }
@@ -36,11 +36,11 @@ pub enum Error {
 #[derive(Clone, Debug, Error, PartialEq)]
 #[error("setting {name}: expected {expected}, found {found}")]
 pub struct InvalidSetting {
-    /// The setting.
+    /// Name of the setting.
     pub name: &'static str,
-    /// What it should be.
+    /// Expected value.
     pub expected: String,
-    /// What it is.
+    /// Value found.
     pub found: String,
 }
 
@@ -50,7 +50,7 @@ impl InvalidSetting {
     }
 }
 
-/// Refuses a setting unless a condition holds.
+/// Returns an error unless the condition holds.
 pub(crate) fn require(
     holds: bool,
     name: &'static str,
@@ -60,12 +60,12 @@ pub(crate) fn require(
     if holds { Ok(()) } else { Err(InvalidSetting::new(name, expected, found)) }
 }
 
-/// Refuses a number that is too small.
+/// Returns an error if a number is too small.
 pub(crate) fn at_least(name: &'static str, found: usize, least: usize) -> Result<(), InvalidSetting> {
     require(found >= least, name, format!("at least {least}"), found)
 }
 
-/// Refuses a number that is not positive and finite.
+/// Returns an error if a number is not positive and finite.
 pub(crate) fn positive(name: &'static str, found: f64) -> Result<(), InvalidSetting> {
     require(found > 0.0 && found.is_finite(), name, "a positive finite number", found)
 }

@@ -1,18 +1,18 @@
-//! Files that are whole after a kill at any moment, and written often enough.
+//! Writing files so that a kill at any moment leaves a complete file.
 
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use crate::error::Error;
 
-/// Where a file is written before it takes its place.
+/// Temporary path of a file: it is written there and then renamed.
 pub(crate) fn beside(path: &Path) -> PathBuf {
     let mut beside = path.as_os_str().to_owned();
     beside.push(".part");
     beside.into()
 }
 
-/// Writes beside a file and renames, so that a kill at any moment leaves a whole file.
+/// Writes a file under a temporary name and renames it. A kill at any moment leaves the old file or the new one.
 pub(crate) fn write_whole(path: &Path, bytes: &[u8]) -> Result<(), Error> {
     let beside = beside(path);
     std::fs::write(&beside, bytes)
@@ -20,8 +20,8 @@ pub(crate) fn write_whole(path: &Path, bytes: &[u8]) -> Result<(), Error> {
         .map_err(|source| Error::Write { path: path.to_path_buf(), source })
 }
 
-/// How often to write what can be computed again: at once, then so that at most a twentieth of the time goes into it. What a kill
-/// costs is then no more than twenty times what writing takes.
+/// Limits how often a file is written whose content could be computed again. The first write is due at once, the next
+/// ones when writing takes at most a twentieth of the time. A kill loses at most twenty times the duration of a write.
 pub(crate) struct Pace {
     latest: Instant,
     writing: Duration,
@@ -38,7 +38,7 @@ impl Pace {
         self.latest.elapsed() >= Self::SHARE * self.writing
     }
 
-    /// Writes in the given way.
+    /// Calls `write` and measures its duration.
     pub(crate) fn time<T>(&mut self, write: impl FnOnce() -> T) -> T {
         let begin = Instant::now();
         let result = write();

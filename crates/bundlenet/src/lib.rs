@@ -27,7 +27,8 @@
 //!
 //! | topic | items |
 //! |---|---|
-//! | the function | [`Oracle`], [`FnOracle`], [`Domain`], [`Sense`]; [`SumOracle`] for sums, [`PrimalOracle`] for primal solutions |
+//! | the function | [`Oracle`], [`FnOracle`], [`Domain`], [`Sense`] |
+//! | sums, primal solutions | [`SumOracle`], [`PrimalOracle`] |
 //! | solving | [`Solver`], [`Settings`], [`Method`], [`Limits`], [`Solution`], [`Status`] |
 //! | watching a run | [`Observer`], [`Record`], [`Log`] |
 //! | warm starts and saved states | [`State`], [`Journal`], [`Reuse`] |
@@ -37,7 +38,7 @@
 //!
 //! Problem families with exact subproblem solvers are in the crate `bundlenet-problems`.
 
-// No panic reaches a user, and results go where the caller wants them.
+// No panic reaches a user, and nothing is printed: the caller decides about output.
 #![warn(clippy::unwrap_used, clippy::expect_used, clippy::print_stdout, clippy::print_stderr)]
 
 mod error;

@@ -8,13 +8,13 @@ use super::proximity::Proximity;
 use crate::model::{ComponentBundle, Model, Proposal, Step};
 use crate::oracle::Domain;
 
-/// How far, as a share of the promised decrease, weights may be from the best. A more exact master brings no better steps.
+/// Accuracy of the weights, as a share of the predicted decrease. A more exact master gives no better steps.
 const ACCURACY: f64 = 0.05;
-/// Factor on it while steps bring nothing new, and the least it becomes.
+/// Factor on the accuracy after a null step without a new cut, and the finest accuracy.
 const SHARPER: f64 = 0.1;
 const SHARPEST: f64 = 1e-12;
 
-/// The master over the weights of all components' cuts, with a step-size strategy.
+/// The exact master over the weights of all components' cuts, with a step-length strategy.
 pub(crate) struct ComponentProposer {
     proximity: Proximity,
     master: ProductMaster,
@@ -53,7 +53,7 @@ impl Proposer for ComponentProposer {
     }
 
     fn learn(&mut self, _cuts: &ComponentBundle, step: &Step<'_>) {
-        // Where the cuts are the same as before only better weights can make a difference.
+        // If the cuts are the same as before, only more accurate weights can change the proposal.
         self.accuracy = if step.is_repeated { (SHARPER * self.accuracy).max(SHARPEST) } else { ACCURACY };
         self.proximity.update(step);
     }

@@ -4,8 +4,9 @@
 //! min_d max_i (g_i'd - alpha_i) + |d|^2 / (2 eta)
 //! ```
 //!
-//! A [`Proposer`] answers. The exact quadratic masters, with cuts of the whole function and with cuts of each component, are
-//! here; the network that was trained to answer is in the room `network`. Step-length strategies are in `proximity.rs`.
+//! A [`Proposer`] answers it. This room has the exact quadratic masters: one with cuts of the whole function, one with
+//! cuts of each component. The network that is trained to answer is in the room `network`. The step-length strategies
+//! are in `proximity.rs`.
 
 mod component;
 mod product;
@@ -20,28 +21,28 @@ pub(crate) use quadratic::QuadraticProposer;
 
 use crate::model::{Model, Proposal, Step};
 
-/// Something that answers the master problem.
+/// Source of proposals: an exact master or a network.
 pub(crate) trait Proposer {
     /// The model whose cuts it puts weights on.
     type Model: Model;
 
-    /// Writes weights, direction and step length for the model as it is.
+    /// Writes weights, direction and step length for the present model.
     fn propose(&mut self, model: &mut Self::Model, proposal: &mut Proposal);
 
-    /// Adjusts itself to what came of the last proposal; the new cut is in the model.
+    /// Adjusts the proposer to the result of its last proposal. The model already has the new cut.
     fn learn(&mut self, model: &Self::Model, step: &Step<'_>);
 
-    /// The step length of the next proposal, where it is known before.
+    /// Step length of the next proposal, if it is known in advance.
     fn next_eta(&self) -> Option<f64> {
         None
     }
 
-    /// Work of the last proposal, in nanoseconds of a present-day core, counted from sizes.
+    /// Work of the last proposal in nanoseconds of a present-day core, counted from sizes.
     fn work(&self) -> f64 {
         0.0
     }
 
-    /// Where time spent on proposals is booked.
+    /// Assigns wall time of proposals to the master or to the network.
     fn book(&self, seconds: f64) -> Seconds {
         Seconds { master: seconds, network: 0.0 }
     }
@@ -50,9 +51,9 @@ pub(crate) trait Proposer {
 /// Wall time spent on proposals, in seconds.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Seconds {
-    /// In master problems.
+    /// Time in master problems.
     pub(crate) master: f64,
-    /// In a network, its features included.
+    /// Time in a network, with its features.
     pub(crate) network: f64,
 }
 

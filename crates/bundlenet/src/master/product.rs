@@ -4,47 +4,47 @@
 //! min over theta of  sum_j M_j h_j(s_j) + alpha'theta / eta,   s = linear + sum_a G_a theta_a
 //! ```
 //!
-//! with the metric `M` and `h_j(s) = s^2 / 2` for a free variable; for a nonnegative one `h_j` goes on along its tangent from
-//! `s = c_j / (eta M_j)`, where the trial point is at the bound. The gradient of `sum M_j h_j` is the direction `M w`,
-//! `w_j = min(s_j, c_j / (eta M_j))`.
+//! `M` is the metric. `h_j(s) = s^2 / 2` for a free variable. For a nonnegative variable, `h_j` is linear beyond `s =
+//! c_j / (eta M_j)`: there the trial point is at the bound. The gradient of `sum M_j h_j` is the direction `M w`, `w_j
+//! = min(s_j, c_j / (eta M_j))`.
 //!
-//! Rounds of two parts lower the objective. A *sweep* solves for one component after the other, by exchanging weight between
-//! pairs of its cuts: cheap, and it finds out which cuts matter. A *Newton step* moves all weights on those cuts at once.
-//! Without care most of it would end at a bound nearby; so every weight that is on its way out, by its reduced cost, is held
-//! back in proportion to reduced cost over weight (as in an interior-point method, or Coleman and Li's scaling): it then
-//! arrives at zero, and not beyond. Two to five rounds do, where plain Newton steps took sixty.
+//! Each round has two parts. A *sweep* solves for one component after the other, by exchanging weight between pairs of
+//! its cuts. It is cheap and finds the cuts that matter. A *Newton step* then moves all weights on those cuts at once.
+//! A plain Newton step would mostly end at a nearby bound. So a weight that is to leave, by its reduced cost, gets a
+//! stiffness of reduced cost over weight (as in an interior-point method, or in Coleman and Li's scaling): it arrives
+//! at zero and not beyond. Two to five rounds are enough; plain Newton steps needed sixty.
 
 use bundlenet_linalg::Cholesky;
 
 use crate::model::{Component, ComponentBundle, Model};
 
-/// Sweeps of a round.
+/// Sweeps in a round.
 const SWEEPS: usize = 2;
-/// Rounds after which the master gives up.
+/// Largest number of rounds.
 const MOST_ROUNDS: usize = 60;
-/// Free weights up to which a Newton step pays; beyond, there are more sweeps.
+/// Largest number of free weights for which a Newton step pays. Beyond it, a round has more sweeps instead.
 const MOST_FREE: usize = 4000;
 const SWEEPS_WITHOUT_NEWTON: usize = 20;
-/// What is added to the diagonal of Newton's matrix, as a share of its largest entry: dependent cuts make it singular.
+/// Addition to the diagonal of Newton's matrix, as a share of its largest entry. Dependent cuts make it singular.
 const REGULARIZATION: f64 = 1e-10;
-/// Newton steps of a round: as many as take together some fraction of a millisecond, and no more than this.
+/// Newton steps in a round: `CHEAP` over the cube of the number of free weights, but at most `MOST_STEPS`.
 const CHEAP: usize = 3_000_000;
 const MOST_STEPS: usize = 20;
-/// A Newton step that is cut short by more than this makes the next one stiffer, one that hardly is less stiff.
+/// A Newton step shorter than `SHORT_STEP` makes the next one stiffer, one longer than `LONG_STEP` less stiff.
 const SHORT_STEP: f64 = 0.3;
 const LONG_STEP: f64 = 0.7;
 const STIFFER: f64 = 3.0;
-/// Weights below this are none.
+/// Weights below this count as zero.
 const LEAST_WEIGHT: f64 = 1e-13;
 
-/// What the weights came to, in units of the function.
+/// Result of a solve, in units of the function.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Solved {
     /// `|w|^2`.
     pub(crate) norm_squared: f64,
     /// `alpha'theta + mu'c`.
     pub(crate) sigma: f64,
-    /// No weights are better by more than this.
+    /// Optimality gap: no weights are better by more.
     pub(crate) gap: f64,
 }
 
@@ -54,21 +54,21 @@ impl Solved {
     }
 }
 
-/// The solver; weights are those of the cuts themselves, so every solve begins with the last one's.
+/// The solver. The cuts hold the weights, so every solve starts from the last solution.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct ProductMaster {
-    /// `s = linear + sum_a G_a theta_a` and, by coordinate, where `h` becomes linear.
+    /// `s = linear + sum_a G_a theta_a`, and the value of `s` beyond which `h` is linear, by coordinate.
     sum: Vec<f64>,
     caps: Vec<f64>,
     has_caps: bool,
     /// `M w`, `w = min(s, caps)`.
     direction: Vec<f64>,
     aggregate: Vec<f64>,
-    /// `g_i'M w + alpha_i / eta` of all cuts, one component after the other, and the least of each component.
+    /// `g_i'M w + alpha_i / eta` of all cuts, component by component, and the minimum of each component.
     costs: Vec<f64>,
     least: Vec<f64>,
     old_weights: Vec<f64>,
-    /// Factor on the stiffness: more than 1 while Newton steps are cut short.
+    /// Factor on the stiffness; above 1 while Newton steps are short.
     stiffening: f64,
     support: Support,
     matrix: Cholesky,
@@ -79,22 +79,22 @@ pub(crate) struct ProductMaster {
     work: f64,
 }
 
-/// Work of the parts of a solve, in nanoseconds of a present-day core (`cargo bench --bench components` prints it beside the
-/// measured time): for each entry of a cut that a sweep or the pricing reads, for each product that goes into Newton's matrix,
-/// and for each multiplication of its factorisation.
+/// Work of the parts of a solve, in nanoseconds of a present-day core: for each entry of a cut that a sweep or the
+/// pricing reads, for each product in Newton's matrix, and for each multiplication of its factorisation. `cargo bench
+/// --bench components` prints the work next to the measured time.
 const ENTRY_WORK: f64 = 6.0;
 const PRODUCT_WORK: f64 = 3.0;
 const FACTOR_WORK: f64 = 0.045;
 
-/// The cuts with weight of components that have two or more of them.
+/// The cuts with weight, of components with at least two such cuts.
 #[derive(Clone, Debug, Default)]
 struct Support {
     cuts: Vec<SupportCut>,
     /// Ranges of `cuts`, one for each component.
     blocks: Vec<std::ops::Range<usize>>,
-    /// Free weights: a position in `cuts`, and that of its block's heaviest cut, which takes what the others give.
+    /// Free weights: a position in `cuts`, and the position of its block's heaviest cut. That cut balances the others.
     columns: Vec<(usize, usize)>,
-    /// Entries of the columns by coordinate: where those of a coordinate begin and end, columns, entries.
+    /// Entries of the columns by coordinate: begin and end of each coordinate's entries, then columns and entries.
     starts: Vec<usize>,
     ends: Vec<usize>,
     by_coordinate: Vec<(u32, f64)>,
@@ -112,7 +112,7 @@ struct SupportCut {
 }
 
 impl SupportCut {
-    /// Share of a change after which its weight is zero, at most 1.
+    /// Share of a change at which its weight becomes zero; at most 1.
     fn stop(&self, change: f64) -> f64 {
         if self.weight + change < 0.0 { self.weight / -change } else { 1.0 }
     }
@@ -124,7 +124,7 @@ impl ProductMaster {
         &self.direction
     }
 
-    /// Work of the last solve, in nanoseconds, counted from sizes: the same in every run.
+    /// Work of the last solve in nanoseconds, counted from sizes. It is the same in every run.
     pub(crate) fn work(&self) -> f64 {
         self.work
     }
@@ -134,8 +134,8 @@ impl ProductMaster {
         &self.aggregate
     }
 
-    /// Solves for the weights of all cuts until none are better by more than a share `accuracy` of the promised decrease.
-    /// `is_nonnegative` says which variables are.
+    /// Solves for the weights of all cuts until the gap is at most the share `accuracy` of the predicted decrease.
+    /// `is_nonnegative` marks the nonnegative variables.
     pub(crate) fn solve(
         &mut self,
         bundle: &mut ComponentBundle,
@@ -198,7 +198,7 @@ impl ProductMaster {
         }
     }
 
-    /// Solves for one component after the other.
+    /// Solves for the weights of one component after the other.
     fn sweep(&mut self, bundle: &mut ComponentBundle, eta: f64) {
         for index in 0..bundle.components().len() {
             let component = &bundle.components()[index];
@@ -226,7 +226,7 @@ impl ProductMaster {
         }
     }
 
-    /// Adds a multiple of a cut to `s` and keeps `w` in step.
+    /// Adds a multiple of a cut to `s` and updates `w`.
     fn shift(&mut self, bundle: &ComponentBundle, component: usize, cut: usize, change: f64) {
         let (coordinates, entries) = bundle.subgradient(&bundle.components()[component].cuts[cut]);
         let metric = bundle.metric();
@@ -237,7 +237,7 @@ impl ProductMaster {
         }
     }
 
-    /// Computes the costs of all cuts and what the weights come to.
+    /// Computes the costs of all cuts and the result of the present weights.
     fn price(&mut self, bundle: &ComponentBundle, eta: f64) -> Solved {
         self.costs.clear();
         self.least.clear();
@@ -279,7 +279,7 @@ impl ProductMaster {
         quadratic + cuts.map(|cut| cut.weight * cut.error).sum::<f64>() / eta
     }
 
-    /// Finds the cuts that a Newton step moves.
+    /// Collects the cuts that a Newton step moves.
     fn gather(&mut self, bundle: &ComponentBundle) {
         let Support { cuts, blocks, columns, .. } = &mut self.support;
         cuts.clear();
@@ -306,8 +306,8 @@ impl ProductMaster {
         }
     }
 
-    /// Moves the weights of the support by scaled Newton steps, as far as bounds and the objective allow. After one that a bound
-    /// has stopped comes another without the weight that is zero now, as often as that is cheap beside a sweep.
+    /// Moves the weights of the support by scaled Newton steps. If a bound stops a step, another one follows without
+    /// the weight that is now zero, as long as that is cheap.
     fn newton(&mut self, bundle: &mut ComponentBundle, eta: f64) {
         let mut limited = std::mem::take(&mut self.limited);
         let size = self.support.columns.len();
@@ -338,8 +338,8 @@ impl ProductMaster {
         self.limited = limited;
     }
 
-    /// Of two ways to stay within bounds finds the one that promises more: each component as far as it can go, or all as far
-    /// as the first to be stopped. Returns how far to go, and whether a bound stops it.
+    /// Finds the better of two steps within the bounds: each component goes as far as it can, or all go as far as the
+    /// first that is stopped. Returns the step, and whether a bound stops it.
     fn find_step(&mut self, bundle: &ComponentBundle, limited: &mut Vec<f64>) -> (f64, bool) {
         limited.clone_from(&self.change);
         let mut first_stop: f64 = 1.0;
@@ -363,7 +363,7 @@ impl ProductMaster {
         (by_component.0, true)
     }
 
-    /// Solves `(D'D + stiffness) change = -cost` over the free weights, `D` being the differences between cuts.
+    /// Solves `(D'D + stiffness) change = -cost` over the free weights. `D` has the differences between cuts.
     fn find_change(&mut self, bundle: &ComponentBundle) {
         self.write_columns(bundle);
         let Support { cuts, columns, starts, ends, by_coordinate, right, .. } = &mut self.support;
@@ -381,7 +381,7 @@ impl ProductMaster {
         let mut first = 0;
         for column in 0..columns.len() {
             let (at, heaviest) = columns[column];
-            // Columns of the same component follow each other.
+            // Columns of the same component are consecutive.
             if columns[first].1 != heaviest {
                 first = column;
             }
@@ -402,7 +402,7 @@ impl ProductMaster {
         }
     }
 
-    /// Writes the columns of `D` by coordinate; those held at a bound have no curvature.
+    /// Writes the columns of `D` by coordinate. Coordinates at a bound have no curvature.
     fn write_columns(&mut self, bundle: &ComponentBundle) {
         let Support { cuts, columns, starts, ends, by_coordinate, .. } = &mut self.support;
         let cut_at = |at: usize| &bundle.components()[cuts[at].component].cuts[cuts[at].cut];
@@ -442,7 +442,7 @@ impl ProductMaster {
         }
     }
 
-    /// The best step along a change of the weights, at most `most`, and how much it lowers the objective.
+    /// The best step along a change of the weights, at most `most`, and its decrease of the objective.
     fn search(&mut self, bundle: &ComponentBundle, change: &[f64], most: f64) -> (f64, f64) {
         self.image.fill(0.0);
         let mut slope = 0.0;
@@ -462,7 +462,7 @@ impl ProductMaster {
         (step, -step * (slope + 0.5 * step * curvature))
     }
 
-    /// Goes along a change of the weights; back again as long as bounds on the variables make it worse.
+    /// Takes a step along a change of the weights. Shortens it while bounds on the variables make the objective worse.
     fn go(&mut self, bundle: &mut ComponentBundle, eta: f64, change: &[f64], step: f64) {
         let before = if self.has_caps { self.value(bundle, eta) } else { f64::INFINITY };
         let mut step = step;
@@ -490,7 +490,7 @@ impl ProductMaster {
     }
 }
 
-/// Exchanges weight between pairs of a component's cuts, from the dearest to the cheapest; true if any.
+/// Exchanges weight between pairs of a component's cuts, from expensive to cheap ones. True if any weight changed.
 fn exchange(component: &Component, costs: &mut [f64], weights: &mut [f64]) -> bool {
     let mut is_changed = false;
     for _ in 0..3 * costs.len() {
@@ -551,7 +551,7 @@ mod tests {
     }
 
     impl Case {
-        /// Every kind of degeneracy: cuts that differ in their error only or are multiples of each other, components without a
+        /// A degenerate case: cuts that differ in their error only or are multiples of each other, components without a
         /// gradient, identical components, few variables for many cuts.
         fn random(stream: &mut Stream, index: usize) -> Self {
             let dim = 1 + stream.below(if index.is_multiple_of(3) { 4 } else { 20 });
@@ -588,14 +588,14 @@ mod tests {
             ComponentBundle::of_cuts(&self.centre, self.linear.clone(), &self.cuts)
         }
 
-        /// What the numbers of the problem are like.
+        /// Size of the numbers of the problem.
         fn size(&self) -> f64 {
             let square = |cut: &SparseCut| cut.1 + self.eta * cut.0.iter().map(|(_, entry)| entry * entry).sum::<f64>();
             let largest = self.cuts.iter().map(|cuts| cuts.iter().map(square).fold(0.0, f64::max)).sum::<f64>();
             largest + self.eta * self.linear.iter().map(|entry| entry * entry).sum::<f64>() + 1e-3
         }
 
-        /// The master's value at a step.
+        /// Value of the master problem at a step.
         fn value(&self, step: &[f64]) -> f64 {
             let product = |cut: &SparseCut| cut.0.iter().map(|(at, entry)| entry * step[*at as usize]).sum::<f64>();
             let model =
@@ -605,7 +605,7 @@ mod tests {
                 + step.iter().map(|step| step * step).sum::<f64>() / (2.0 * self.eta)
         }
 
-        /// The least value, by an interior-point method: over `step / sqrt(eta)` and a bound on each component.
+        /// The minimum by an interior-point method, over `step / sqrt(eta)` and a bound on each component.
         fn reference(&self) -> f64 {
             let (dim, count) = (self.centre.len(), self.cuts.len());
             let root = self.eta.sqrt();
@@ -643,7 +643,7 @@ mod tests {
             solver.solution.obj_val
         }
 
-        /// Solves and checks everything but whether the weights are good enough; returns the gap over the size.
+        /// Solves and checks everything except for the accuracy of the weights. Returns the gap over the size.
         fn check(&self, bundle: &mut ComponentBundle, master: &mut ProductMaster, name: &str) -> f64 {
             let solved = master.solve(bundle, &self.is_nonnegative, self.eta, 1e-11);
             for component in bundle.components() {
@@ -654,7 +654,7 @@ mod tests {
             for ((step, centre), nonnegative) in step.iter().zip(&self.centre).zip(&self.is_nonnegative) {
                 assert!(!nonnegative || centre + step >= -1e-12 * (1.0 + centre), "{name}: {centre} {step}");
             }
-            // The gap that comes with the answer is the true one: the master's value less its dual's.
+            // The reported gap is the true one: primal value minus dual value.
             let size = self.size();
             let (primal, dual) = (self.value(&step), -(0.5 * self.eta * solved.norm_squared + solved.sigma));
             assert!((primal - dual - solved.gap).abs() <= 1e-11 * size, "{name}: {primal} {dual} {}", solved.gap);
@@ -672,12 +672,12 @@ mod tests {
             assert!(gap <= 1e-9, "case {index}: {gap}");
             let step: Vec<f64> = master.direction().iter().map(|entry| -case.eta * entry).collect();
             let (value, reference) = (case.value(&step), case.reference());
-            // Clarabel is good to about 1e-8 on these.
+            // The accuracy of Clarabel is about 1e-8 here.
             assert!((value - reference).abs() <= 1e-7 * case.size(), "case {index}: {value} {reference}");
         }
     }
 
-    /// The same weights meet jumps of `eta` by 10^3 and more and more cuts.
+    /// Warm starts work after jumps of `eta` by 10^3 and with a growing number of cuts.
     #[test]
     fn warm_starts_survive_jumps() {
         let mut stream = Stream::new(8, "product masters", 0);

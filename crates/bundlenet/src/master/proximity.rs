@@ -1,28 +1,28 @@
-//! Step lengths: how `eta` follows what came of the last steps.
+//! Step-length strategies: the rules by which `eta` changes from step to step.
 
 use serde::{Deserialize, Serialize};
 
 use crate::model::{CentrePolicy, Step};
 
-/// How the bundle method chooses its step length `eta`.
+/// Strategy for the step length `eta` of the bundle method.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 #[non_exhaustive]
 pub enum Strategy {
-    /// Needs no initial value: found in the first steps, then adjusted by how well the model predicts.
+    /// Finds its initial value in the first steps, then follows how well the model predicts.
     #[default]
     Adaptive,
-    /// The initial value throughout.
+    /// `eta` stays at its initial value.
     Constant,
-    /// No decrease while the model promises little beside what it would with a very long step.
+    /// `eta` does not shrink while the predicted decrease is small compared with that of a very long step.
     Soft,
-    /// In that case increase, even after a null step.
+    /// As `soft`, and `eta` grows in that case, even after a null step.
     Hard,
-    /// Keep the two terms of the stop test of similar size.
+    /// Keeps the two terms of the stop test at a similar size.
     Balancing,
 }
 
-/// Factors by which the paper's strategies let `eta` grow and shrink.
+/// Factors on `eta` in the paper's strategies.
 const UP: f64 = 1.1;
 const DOWN: f64 = 0.9;
 /// Bounds on `eta`.
@@ -30,64 +30,66 @@ const LEAST: f64 = 1e-5;
 const MOST: f64 = 1e4;
 /// A very long step, for the stop test and the long-term rules.
 pub(crate) const ETA_STAR: f64 = 1e5;
-/// `mt`: what counts as little beside something else.
+/// `mt`: share below which a predicted decrease is small.
 const LITTLE: f64 = 0.01;
-/// First step, as a share of the size of the start point.
+/// First step, as a share of the norm of the start point.
 const START_SHARE: f64 = 0.35;
-/// First step, as a share of the function's value at the start (over the norm of its subgradient).
+/// First step, as a share of the scaled function's value at the start.
 const FIRST_SHARE: f64 = 0.1;
 
 /// Constants of `adaptive` with cuts of the whole function, chosen on validation data and the academic functions
 /// (`docs/experiments.md`).
 mod adaptive {
-    /// Steps in which the scale is found, the share of the way they go to where the slope vanishes, and the factors
-    /// they may change it by.
+    /// Number of first steps in which the scale is found, their share of the way to the zero of the slope, and the
+    /// bounds on their factors.
     pub(super) const FINDING_STEPS: usize = 2;
     pub(super) const FINDING_SHARE: f64 = 0.9;
     pub(super) const FINDING_FACTORS: (f64, f64) = (0.3, 3.0);
-    /// How far off, beside the promised decrease, a new cut has to be for its point to count as too far away.
+    /// A trial point was too far away if the linearisation error exceeds this multiple of the predicted decrease.
     pub(super) const FAR: f64 = 1.05;
-    /// Factors of the steps after those.
+    /// Bounds on the factors of later steps.
     pub(super) const FACTORS: (f64, f64) = (0.4, 3.0);
-    /// Factor when a step brought nothing new.
+    /// Factor after a null step without a new cut.
     pub(super) const REPEATED: f64 = 0.1;
-    /// The floor, as a share of the scale found, and its growth with every null step that promises little.
+    /// The floor as a share of the scale found, its growth after a null step with a small predicted decrease, and the
+    /// share below which that decrease is small.
     pub(super) const FLOOR_SHARE: f64 = 1.0 / 3.0;
     pub(super) const FLOOR_GROWTH: f64 = 1.007;
     pub(super) const FLOOR_LITTLE: f64 = 0.5;
-    /// A cut so far off that the floor itself must be too high, and the factor on the floor then.
+    /// Multiple of the predicted decrease beyond which an error shows that the floor is too high, and the factor on it
+    /// then.
     pub(super) const VERY_FAR: f64 = 3.0;
     pub(super) const FLOOR_DECAY: f64 = 0.8;
 }
 
 /// Constants of `adaptive` with cuts of each component, chosen on validation data (`docs/experiments.md`).
 mod components {
-    /// First step where the function's value at the start is 0: this for each variable.
+    /// First step if the function's value at the start is 0, times the root of the number of variables.
     pub(super) const START: f64 = 3.5;
-    /// The most that the first step may turn out too short, and too long.
+    /// Bounds on the factor after the first step.
     pub(super) const FINDING_FACTORS: (f64, f64) = (0.001, 6.0);
-    /// Later steps aim at this multiple of the way to the minimum of the model with the new cuts, by factors within these
-    /// bounds, half of the way (on a logarithmic scale) in each step.
+    /// Later trial points aim at this multiple of the way to the minimum of the model with the new cuts. `FACTORS`
+    /// bounds the factor; each step applies its square root.
     pub(super) const BEYOND_REACH: f64 = 1.85;
     pub(super) const FACTORS: (f64, f64) = (0.5, 2.0);
-    /// How far beyond the minimum of the parabola the centre goes: values between were upper bounds.
+    /// Factor on the minimum of the parabola, for the new centre. The value of the centre is only an upper bound.
     pub(super) const BEYOND_PARABOLA: f64 = 1.5;
-    /// The longest step.
+    /// Largest step length.
     pub(super) const MOST: f64 = 1e6;
 }
 
-/// A strategy and its state.
+/// A strategy with its state.
 #[derive(Clone, Debug)]
 pub(crate) struct Proximity {
     strategy: Strategy,
     eta: f64,
-    /// Consecutive serious and null steps before `eta` may grow or shrink: the middle-term rule.
+    /// Consecutive serious and null steps before `eta` may grow or shrink: the paper's middle-term rule.
     required: (usize, usize),
-    /// Consecutive steps of the same kind with the present `eta`, and whether they were serious.
+    /// Number of consecutive steps of the same kind with the present `eta`, and whether they are serious.
     run: (usize, bool),
     steps: usize,
     floor: f64,
-    /// Whether cuts are of each component.
+    /// Whether the model has cuts of each component.
     by_component: bool,
 }
 
@@ -96,29 +98,29 @@ impl Proximity {
         Self { strategy, eta, required: (1, 1), run: (0, true), steps: 0, floor: 0.0, by_component: false }
     }
 
-    /// Requires consecutive serious or null steps before `eta` grows or shrinks.
+    /// Sets the numbers of consecutive serious and null steps before `eta` grows or shrinks.
     pub(crate) fn with_patience(self, serious: usize, null: usize) -> Self {
         Self { required: (serious, null), ..self }
     }
 
-    /// `adaptive` with an initial value of its own, from the start point and the scaled function's value there.
+    /// `adaptive` with an initial value from the start point and the scaled function's value there.
     pub(crate) fn adaptive(start: &[f64], value: f64) -> Self {
         Self::new(Strategy::Adaptive, first_length(start, value, 1.0).clamp(LEAST, MOST))
     }
 
-    /// `adaptive` for cuts of each component, which make longer steps possible.
+    /// `adaptive` for cuts of each component. They allow longer steps.
     pub(crate) fn for_components(start: &[f64], value: f64, eta: Option<f64>) -> Self {
         let eta = eta.unwrap_or_else(|| first_length(start, value, components::START).clamp(LEAST, components::MOST));
         Self { by_component: true, ..Self::new(Strategy::Adaptive, eta) }
     }
 
-    /// `adaptive` with a length that has been found already.
+    /// `adaptive` with a step length that was found before.
     pub(crate) fn going_on(eta: f64) -> Self {
         let (eta, steps) = (eta.clamp(LEAST, MOST), adaptive::FINDING_STEPS);
         Self { steps, floor: adaptive::FLOOR_SHARE * eta, ..Self::new(Strategy::Adaptive, eta) }
     }
 
-    /// `adaptive` for cuts of each component, with a length that has been found already.
+    /// `adaptive` for cuts of each component, with a step length that was found before.
     pub(crate) fn going_on_with_components(eta: f64) -> Self {
         Self { by_component: true, steps: 1, ..Self::new(Strategy::Adaptive, eta.clamp(LEAST, components::MOST)) }
     }
@@ -127,8 +129,8 @@ impl Proximity {
         self.eta
     }
 
-    /// How the centre will move after the next step. With components it follows every step; the first one moves it to the
-    /// minimum of the model, for the length of steps has yet to be found.
+    /// Rule for the next move of the centre. With cuts of components the centre moves in every step. The first step
+    /// moves it to the minimum of the model, because the step length is not yet found.
     pub(crate) fn centre_policy(&self) -> CentrePolicy {
         match (self.by_component, self.steps) {
             (false, _) => CentrePolicy::Hard,
@@ -137,7 +139,7 @@ impl Proximity {
         }
     }
 
-    /// Adjusts `eta` to what came of a step.
+    /// Adjusts `eta` to the result of a step.
     pub(crate) fn update(&mut self, step: &Step<'_>) {
         self.steps += 1;
         self.run = if self.run.1 == step.is_serious { (self.run.0 + 1, self.run.1) } else { (1, step.is_serious) };
@@ -173,8 +175,8 @@ impl Proximity {
         }
     }
 
-    /// Finds the scale in the first steps, then grows after good serious steps and shrinks after null steps from too far away,
-    /// above a floor that keeps it from collapsing.
+    /// Finds the scale in the first steps. Then `eta` grows after good serious steps and shrinks after null steps from
+    /// too far away. A floor keeps it from collapsing.
     fn adaptive_factor(&mut self, step: &Step<'_>) -> f64 {
         use adaptive::{
             FACTORS, FAR, FINDING_FACTORS, FINDING_SHARE, FINDING_STEPS, FLOOR_DECAY, FLOOR_GROWTH, FLOOR_LITTLE,
@@ -198,11 +200,11 @@ impl Proximity {
         } else if promises_little(step, FLOOR_LITTLE) {
             self.floor = (self.floor * FLOOR_GROWTH).min(MOST);
         }
-        // A new cut that is far off at the centre came from too far away.
+        // A large linearisation error: the trial point was too far away.
         if error > FAR * promised { interpolation(step).clamp(FACTORS.0, 1.0) } else { 1.0 }
     }
 
-    /// Moves `eta` so that trial points lie at a fixed multiple of the way to the minimum of the model with the new cuts.
+    /// Aims at trial points at a fixed multiple of the way to the minimum of the model with the new cuts.
     fn component_factor(&self, step: &Step<'_>) -> f64 {
         let reach = step.sight.reach.unwrap_or(1.0);
         if self.steps == 1 {
@@ -213,8 +215,8 @@ impl Proximity {
     }
 }
 
-/// The first length at hand: the size of the start point; where that is 0, a share of the function's value there, which over
-/// the norm of its subgradient is a length; where that is 0, too, a fixed length for each variable.
+/// Length of the first step: a share of the norm of the start point. If that is 0, a share of the scaled value there.
+/// If that is 0 as well, `for_each` times the root of the number of variables.
 fn first_length(start: &[f64], value: f64, for_each: f64) -> f64 {
     let size = start.iter().map(|entry| entry * entry).sum::<f64>().sqrt();
     if size > 0.0 {
@@ -226,24 +228,24 @@ fn first_length(start: &[f64], value: f64, for_each: f64) -> f64 {
     }
 }
 
-/// The first term of the stop test's estimate, halved: `eta* |w|^2 / 2`.
+/// Half of the first term of the stop test: `eta* |w|^2 / 2`.
 fn long_term(step: &Step<'_>) -> f64 {
     0.5 * ETA_STAR * step.proposal.norm_squared
 }
 
-/// Whether the model promised little beside what it would have with a very long step.
+/// Whether the predicted decrease is small compared with that of a very long step.
 fn promises_little(step: &Step<'_>, share: f64) -> bool {
     step.promised() < share * (step.proposal.sigma + long_term(step))
 }
 
-/// The factor on `eta` at which the slope along the direction would vanish, if it changed evenly.
+/// The factor on `eta` at which the slope along the direction vanishes, by linear interpolation.
 fn secant(step: &Step<'_>) -> f64 {
     let change = step.proposal.norm_squared - step.sight.slope;
     if change > 0.0 { step.proposal.norm_squared / change } else { f64::INFINITY }
 }
 
-/// The factor on `eta` at the minimum of the parabola through the values at the centre and the trial point that begins
-/// with the slope the model promised (Kiwiel, 1990).
+/// The factor on `eta` at the minimum of a parabola (Kiwiel, 1990). It goes through the values at the centre and at the
+/// trial point and begins with the predicted slope.
 fn interpolation(step: &Step<'_>) -> f64 {
     let missing = 2.0 * (1.0 - step.decrease() / step.promised());
     if missing > 0.0 { 1.0 / missing } else { f64::INFINITY }
@@ -255,7 +257,7 @@ mod tests {
     use crate::model::{Proposal, Sight};
     use crate::oracle::Evaluation;
 
-    /// A step that is as good as promised, or as bad: serious or not, `|w|^2`, `sigma`.
+    /// A step: serious or not, `|w|^2`, `sigma`. The decrease is as predicted, or a rise of the same size.
     type Case = (bool, f64, f64);
 
     fn update(proximity: &mut Proximity, (is_serious, norm_squared, sigma): Case) {
@@ -277,7 +279,7 @@ mod tests {
 
     #[test]
     fn the_papers_rules() {
-        // The terms of the stop test: 5e4 |w|^2 and sigma.
+        // The terms of the stop test are 5e4 |w|^2 and sigma.
         let (steep, flat) = (1e-3, 1e-9);
         let serious = [(true, steep, 1.0)];
         let null = [(false, steep, 1.0)];
@@ -286,14 +288,14 @@ mod tests {
         }
         assert_eq!(eta_after(Strategy::Constant, &serious), 10.0);
         assert_eq!(eta_after(Strategy::Constant, &null), 10.0);
-        // Promised 1.01, with a long step 51: not little.
+        // Predicted 1.01, with a long step 51: not small.
         assert_eq!(eta_after(Strategy::Soft, &null), 9.0);
         assert_eq!(eta_after(Strategy::Hard, &null), 9.0);
-        // Promised 0.02, with a long step 50: little.
+        // Predicted 0.02, with a long step 50: small.
         let little = [(false, steep, 0.01)];
         assert_eq!(eta_after(Strategy::Soft, &little), 10.0);
         assert_eq!(eta_after(Strategy::Hard, &little), 11.0);
-        // Balancing: no decrease where the first term is large already, no increase where it is small.
+        // Balancing: no shrinking while the first term is large, no growth while it is small.
         assert_eq!(eta_after(Strategy::Balancing, &little), 10.0);
         assert_eq!(eta_after(Strategy::Balancing, &[(true, flat, 1.0)]), 10.0);
         assert_eq!(eta_after(Strategy::Balancing, &[(false, flat, 1.0)]), 9.0);

@@ -1,9 +1,10 @@
 //! The exact master: the quadratic problem over the weights, with bounds on the variables.
 //!
-//! With nonnegative variables the dual is `min over theta and mu >= 0 of eta/2 |G theta - mu|^2 + alpha'theta + mu'c`. On the
-//! set `B` of coordinates whose trial value is 0 the quadratic term becomes linear, so for a given `B` it is a problem over
-//! the simplex again, with a Gram matrix over the other coordinates. `B` is corrected until it agrees with the solution;
-//! one to three rounds do. Should it cycle, an exact search along the segment between two solutions makes it descend.
+//! With nonnegative variables the dual is `min over theta and mu >= 0 of eta/2 |G theta - mu|^2 + alpha'theta + mu'c`.
+//! Let `B` be the set of coordinates with trial value 0. There the quadratic term becomes linear. So for a given `B`
+//! the problem is again one over the simplex, with a Gram matrix over the other coordinates. `B` is corrected until it
+//! agrees with the solution; one to three rounds are enough. If it cycles, an exact line search between two solutions
+//! enforces a decrease.
 
 use bundlenet_linalg::simd::flat;
 use bundlenet_linalg::vectors::{Padded, add_scaled, dot, dots};
@@ -14,14 +15,14 @@ use super::simplex::{Matrix, SimplexMaster};
 use crate::model::{Bundle, FIRST_CUTS, Model, Proposal, Step};
 use crate::oracle::Domain;
 
-/// Rounds of correcting the set of bounds after which progress is enforced, and after which the master gives up.
+/// Rounds of correcting `B` before a decrease is enforced, and the largest number of rounds.
 const FREE_ROUNDS: usize = 8;
 const MAX_ROUNDS: usize = 60;
 
-/// Changes of the Gram matrix, beyond one for each coordinate, after which it is computed anew.
+/// Changes of the Gram matrix, beyond one for each coordinate, after which it is computed again.
 const MAX_FLIPPED: usize = 200;
 
-/// The exact quadratic master with a step-size strategy.
+/// The exact quadratic master with a step-length strategy.
 pub(crate) struct QuadraticProposer {
     proximity: Proximity,
     master: SimplexMaster,
@@ -39,7 +40,7 @@ impl QuadraticProposer {
 }
 
 impl QuadraticProposer {
-    /// Solves the master; returns how far the weights may be from the best, in units of the function.
+    /// Solves the master. Returns the optimality gap of the weights, in units of the function.
     fn solve(&mut self, bundle: &Bundle, proposal: &mut Proposal) -> f64 {
         proposal.eta = self.proximity.eta();
         let gap = match &mut self.bounds {
@@ -95,14 +96,14 @@ impl Matrix for Bundle {
     }
 }
 
-/// What bounds on the variables need.
+/// Data for bounds on the variables.
 struct Bounds {
     nonnegative: Vec<bool>,
     /// Coordinates whose trial value is held at 0.
     held: Vec<bool>,
     /// Gram matrix over the coordinates that are not held.
     gram: ReducedGram,
-    /// `G theta`, of the present and of the last round.
+    /// `G theta` of the present and of the last round.
     sum: Padded,
     last_sum: Padded,
     last_weights: Vec<(usize, f64)>,
@@ -118,7 +119,7 @@ struct ReducedGram {
     masked: Padded,
     column: Vec<f64>,
     largest_square: f64,
-    /// Coordinates taken in or out since all rows were computed.
+    /// Coordinates added or removed since all rows were computed.
     flipped: usize,
 }
 
@@ -137,7 +138,7 @@ impl Matrix for ReducedGram {
 }
 
 impl ReducedGram {
-    /// Computes the rows of cuts that are new.
+    /// Computes the rows of new cuts.
     fn update(&mut self, bundle: &Bundle, held: &[bool]) {
         self.largest_square = bundle.largest_square();
         let places = bundle.places();
@@ -175,11 +176,11 @@ impl ReducedGram {
         }
     }
 
-    /// Takes coordinates in or out.
+    /// Adds or removes coordinates.
     fn flip(&mut self, bundle: &Bundle, held: &[bool], flips: &[usize]) {
         let places = bundle.places();
         self.flipped += flips.len();
-        // A rank-one change costs `places^2`, a row computed anew `places * dim`; and round-off adds up over many changes.
+        // A rank-one change costs `places^2`, a new row `places * dim`. Many changes add up round-off.
         if flips.len() > held.len() / 2 || self.flipped > MAX_FLIPPED + held.len() {
             self.flipped = 0;
             (0..places).filter(|&place| bundle.is_live(place)).for_each(|place| self.compute_row(bundle, held, place));
@@ -222,7 +223,7 @@ impl Bounds {
         }
     }
 
-    /// Finds weights and direction; returns how far they may be from the best.
+    /// Finds weights and direction. Returns their optimality gap.
     fn solve(
         &mut self,
         bundle: &Bundle,
@@ -273,7 +274,7 @@ impl Bounds {
         gap
     }
 
-    /// `alpha / eta` and what held coordinates add to it.
+    /// `alpha / eta`, plus the contribution of held coordinates.
     fn linear_term(&self, bundle: &Bundle, eta: f64, linear: &mut Vec<f64>) {
         linear.clear();
         linear.extend(bundle.errors().iter().map(|error| error / eta));
@@ -303,7 +304,7 @@ impl Bounds {
         self.flips = flips;
     }
 
-    /// The dual objective at `G theta = sum`, over `eta`.
+    /// The dual objective at `G theta = sum`, divided by `eta`.
     fn value(&self, bundle: &Bundle, eta: f64, weights: &[(usize, f64)]) -> f64 {
         let sums = self.sum.numbers(bundle.dim());
         let quadratic: f64 = (bundle.centre().point.iter().zip(sums).enumerate())
@@ -318,7 +319,7 @@ impl Bounds {
         quadratic + aggregate_error(bundle, weights) / eta
     }
 
-    /// Replaces the present solution by the best point between the last one and it.
+    /// Replaces the present solution by the best point on the segment to the last one.
     fn search_segment(&mut self, bundle: &Bundle, eta: f64, proposal: &mut Proposal) {
         let dim = bundle.dim();
         let errors = aggregate_error(bundle, &proposal.weights) - aggregate_error(bundle, &self.last_weights);
@@ -356,7 +357,7 @@ impl Bounds {
         bundle.aggregate(&proposal.weights, &mut self.sum);
     }
 
-    /// `w = G theta - mu` and `sigma = alpha'theta + mu'c`, with `mu` that keeps the trial point in bounds.
+    /// `w = G theta - mu` and `sigma = alpha'theta + mu'c`. `mu` keeps the trial point within bounds.
     fn write_direction(&mut self, bundle: &Bundle, proposal: &mut Proposal) {
         let eta = proposal.eta;
         proposal.sigma = aggregate_error(bundle, &proposal.weights);
@@ -371,7 +372,7 @@ impl Bounds {
     }
 }
 
-/// How far the weights are from the best ones, for the direction as it is.
+/// Optimality gap of the weights for the present direction.
 fn true_gap(bundle: &Bundle, proposal: &Proposal) -> f64 {
     let mut products = vec![];
     bundle.products(&proposal.direction, &mut products);
@@ -406,7 +407,7 @@ mod tests {
                 (0..count).map(|_| ((0..dim).map(|_| stream.normal()).collect(), stream.normal().abs())).collect();
             for index in 1..count {
                 match kind / 2 % 5 {
-                    // Duplicates, near-parallel ones, zeros, and ones of other sizes.
+                    // Duplicates, nearly parallel subgradients, zeros, and subgradients of other sizes.
                     1 if stream.below(3) == 0 => cuts[index].0 = cuts[stream.below(index)].0.clone(),
                     2 if stream.below(2) == 0 => {
                         let near = cuts[stream.below(index)].0.iter().map(|entry| entry * (1.0 + 1e-6)).collect();
@@ -472,7 +473,7 @@ mod tests {
             solver.solution.obj_val
         }
 
-        /// Value of the master's primal at the proposal's step.
+        /// Value of the primal master at the step of a proposal.
         fn value(&self, proposal: &Proposal) -> f64 {
             let dim = self.centre.len();
             let step: Vec<f64> = proposal.direction.numbers(dim).iter().map(|w| -proposal.eta * w).collect();
@@ -495,7 +496,7 @@ mod tests {
         for (x, w) in case.centre.iter().zip(proposal.direction.numbers(case.centre.len())) {
             assert!(case.domain == Domain::Free || x - case.eta * w >= -1e-12 * x.abs().max(case.eta), "{name}");
         }
-        // The gap that comes with the answer is the true one: primal value less dual value.
+        // The reported gap is the true one: primal value minus dual value.
         let primal = case.value(&proposal);
         let dual = -(0.5 * case.eta * proposal.norm_squared + proposal.sigma);
         let size = case
@@ -504,7 +505,7 @@ mod tests {
             .map(|(g, error)| error + case.eta * g.iter().map(|x| x * x).sum::<f64>())
             .fold(1e-3, f64::max);
         assert!(primal - dual <= gap + 1e-12 * size, "{name}: {primal} {dual} {gap}");
-        // Clarabel is good to about 1e-8 on these.
+        // The accuracy of Clarabel is about 1e-8 here.
         let reference = case.reference();
         assert!(primal <= reference + 1e-7 * size, "{name}: {primal} is worse than {reference}");
         assert!(dual <= reference + 1e-7 * size, "{name}: the dual value {dual} exceeds {reference}");
@@ -525,7 +526,7 @@ mod tests {
         assert_eq!(reached, 4000, "masters solved to 1e-9");
     }
 
-    /// The same proposer meets jumps of `eta` by 10^3 and a bundle that grows and shrinks.
+    /// Warm starts work after jumps of `eta` by 10^3 and with a bundle that grows and shrinks.
     #[test]
     fn warm_starts_survive_jumps() {
         let mut stream = Stream::new(6, "masters", 0);

@@ -1,21 +1,21 @@
 //! `min 1/2 theta'Q theta + a'theta` over the simplex, by a warm-started active-set method.
 //!
-//! On the support `S` of `theta` the problem is a system with the matrix `Q_S + c 1 1'`, which is positive definite when
-//! the cuts are affinely independent, whatever `a` is. Its Cholesky factor grows by a row when a cut enters and is
-//! mended by rotations when one leaves. A cut that is affinely dependent on the support enters in exchange for another.
+//! On the support `S` of `theta` the problem is a linear system with the matrix `Q_S + c 1 1'`. The matrix is positive
+//! definite if the cuts are affinely independent, for any `a`. Its Cholesky factor gets a row when a cut enters and is
+//! repaired by rotations when one leaves. A cut that depends affinely on the support enters in exchange for another.
 
 use bundlenet_linalg::vectors::{add_scaled, solve_lower, solve_upper};
 
-/// Pivots below this share of the diagonal count as dependent: beyond it a solve would lose most digits.
+/// A pivot below this share of the diagonal counts as dependent: a solve with it would lose most digits.
 const DEPENDENT: f64 = 1e-15;
 
-/// Share of the terms of a sum that is round-off.
+/// Round-off of a sum, as a share of its terms.
 const ROUND_OFF: f64 = 1e-14;
 
-/// Rounds without a lower value after which the rest of the gap is round-off.
+/// Rounds without a decrease after which the remaining gap counts as round-off.
 const MOST_IDLE: usize = 5;
 
-/// What `Q theta + a` says of the present weights.
+/// Result of pricing the present weights with `Q theta + a`.
 struct Priced {
     /// `theta'(Q theta + a) - min (Q theta + a)`: no feasible point is better by more.
     gap: f64,
@@ -23,7 +23,7 @@ struct Priced {
     entering: usize,
     /// The objective.
     value: f64,
-    /// What of the gap is round-off.
+    /// The part of the gap that is round-off.
     round_off: f64,
 }
 
@@ -31,7 +31,7 @@ struct Priced {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct SimplexMaster {
     support: Vec<usize>,
-    /// Stamps of the cuts in it, to tell whether a place still holds the same one.
+    /// Numbers of the cuts in the support, to recognise a reused place.
     stamps: Vec<u64>,
     /// Weights of the support, in its order.
     theta: Vec<f64>,
@@ -42,7 +42,7 @@ pub(crate) struct SimplexMaster {
     /// `Q theta + a` by place.
     costs: Vec<f64>,
     target: Vec<f64>,
-    /// Solution of `factor y = 1`, as far as the factor has not changed since.
+    /// Solution of `factor y = 1`, for the rows of the factor that have not changed since.
     ones: Vec<f64>,
     column: Vec<f64>,
     old: Vec<(usize, f64)>,
@@ -52,14 +52,14 @@ pub(crate) struct SimplexMaster {
 pub(crate) trait Matrix {
     /// Row of a place, over all places.
     fn row(&self, place: usize) -> &[f64];
-    /// Stamp of the cut at a place.
+    /// Number of the cut at a place.
     fn stamp(&self, place: usize) -> u64;
-    /// The largest square of a subgradient, of whose coordinates `Q` may leave some out.
+    /// The largest squared norm of a subgradient over all coordinates. `Q` may leave some coordinates out.
     fn largest_square(&self) -> f64;
 }
 
 impl SimplexMaster {
-    /// A master with memory for a number of cuts; more are taken in, and memory for them then.
+    /// A master with memory for a number of cuts. It grows if there are more.
     pub(crate) fn with_capacity(cuts: usize) -> Self {
         let vector = || Vec::with_capacity(cuts);
         let mut master = Self {
@@ -82,13 +82,13 @@ impl SimplexMaster {
         self.support.iter().copied().zip(self.theta.iter().copied()).filter(|&(_, weight)| weight > 0.0)
     }
 
-    /// Solves for the present data; infinite entries of `linear` mark places without a cut. Returns the optimality gap
-    /// reached: no feasible point is better by more. `rebuild` says that `Q` is not the matrix of the last solve with
-    /// rows added.
+    /// Solves for the present data. Infinite entries of `linear` mark empty places. Returns the optimality gap: no
+    /// feasible point is better by more. `rebuild` is true unless `Q` is the matrix of the last solve with added rows.
     pub(crate) fn solve(&mut self, matrix: &impl Matrix, linear: &[f64], rebuild: bool) -> f64 {
         let is_kept = |(&place, &stamp): (&usize, &u64)| linear[place].is_finite() && matrix.stamp(place) == stamp;
         let kept = self.support.iter().zip(&self.stamps).all(is_kept);
-        // The shift has to be of the size of the cuts: far below, `1 1'` is lost in round-off, far above, the cuts are.
+        // The shift must have the size of the cuts. If it is far smaller, `1 1'` is lost in round-off; if far larger,
+        // the cuts.
         let size = matrix.largest_square();
         let wanted = if size > 0.0 { size } else { 1.0 };
         let is_off = !(self.shift <= 100.0 * wanted && self.shift >= 0.01 * wanted);
@@ -98,7 +98,7 @@ impl SimplexMaster {
         }
         let mut best_value = f64::INFINITY;
         let mut idle = 0;
-        // Each round adds or removes a cut; far more than ever seen, so that no fault can hang a run.
+        // Each round adds or removes a cut. The limit is far above any number seen, so no fault can hang a run.
         for _ in 0..20 * linear.len() + 100 {
             if !self.move_towards_target(linear) {
                 continue;
@@ -109,7 +109,8 @@ impl SimplexMaster {
                 self.refine();
                 priced = self.price(matrix, linear);
             }
-            // In exact arithmetic every round lowers the value; rounds that do not are round-off going in circles.
+            // In exact arithmetic every round decreases the value. Rounds without a decrease are a cycle caused by
+            // round-off.
             idle = if priced.value < best_value { 0 } else { idle + 1 };
             best_value = best_value.min(priced.value);
             if priced.gap <= priced.round_off || idle > MOST_IDLE || self.support.contains(&priced.entering) {
@@ -120,7 +121,7 @@ impl SimplexMaster {
         self.pairwise(matrix, linear)
     }
 
-    /// Keeps of the support what is still there and independent, and its weights, scaled to add up to 1.
+    /// Keeps the part of the support that still exists and is independent, with its weights scaled to add up to 1.
     fn restart(&mut self, matrix: &impl Matrix, linear: &[f64]) {
         let mut old = std::mem::take(&mut self.old);
         let held = self.support.iter().zip(&self.theta).zip(&self.stamps);
@@ -135,7 +136,7 @@ impl SimplexMaster {
         self.theta.clear();
         let total: f64 = old.iter().map(|&(_, weight)| weight).sum();
         if total > 0.0 {
-            // Wherever a dependent cut is left out its weight goes to the others, by the scaling below.
+            // The weight of a dependent cut goes to the others, by the scaling below.
             for &(place, weight) in &old {
                 if self.append(matrix, place) {
                     self.theta.push(weight);
@@ -152,8 +153,8 @@ impl SimplexMaster {
         self.old = old;
     }
 
-    /// Appends a cut to the support and its row to the factor; false if it is affinely dependent. `column` then holds
-    /// the solution of `factor y = its products`.
+    /// Appends a cut to the support and its row to the factor. False if the cut is affinely dependent; `column` then
+    /// holds the solution of `factor y = its products`.
     fn append(&mut self, matrix: &impl Matrix, place: usize) -> bool {
         let size = self.support.len();
         if size >= self.stride {
@@ -196,7 +197,7 @@ impl SimplexMaster {
         solve_upper(&self.factor, self.stride, &mut self.column);
     }
 
-    /// Removes the cut at a position of the support and mends the factor by rotations.
+    /// Removes the cut at a position of the support and repairs the factor by rotations.
     fn remove(&mut self, position: usize) {
         let size = self.support.len();
         self.ones.truncate(position);
@@ -208,7 +209,7 @@ impl SimplexMaster {
             self.factor.copy_within(below..below + row + 2, start);
         }
         for row in position..size - 1 {
-            // Turns columns `row` and `row + 1` so that the entry right of the diagonal vanishes.
+            // Rotates columns `row` and `row + 1` so that the entry right of the diagonal vanishes.
             let start = row * self.stride;
             let (a, b) = (self.factor[start + row], self.factor[start + row + 1]);
             let length = a.hypot(b);
@@ -223,13 +224,14 @@ impl SimplexMaster {
         }
     }
 
-    /// Solves on the support, ignoring signs, and goes there or as far as signs allow. True if all the way.
+    /// Solves on the support without the sign constraints, and moves there as far as the signs allow. True if all the
+    /// way.
     fn move_towards_target(&mut self, linear: &[f64]) -> bool {
-        // theta = multiplier M^-1 1 - M^-1 a with the multiplier that makes the sum 1.
+        // theta = multiplier M^-1 1 - M^-1 a; the multiplier makes the sum 1.
         let known = self.ones.len();
         self.ones.resize(self.support.len(), 1.0);
         solve_lower(&self.factor, self.stride, &mut self.ones, known);
-        // A common term in `a` changes nothing but the round-off.
+        // A common term in `a` changes only the round-off.
         let common = self.support.iter().map(|&place| linear[place]).fold(f64::INFINITY, f64::min);
         self.column.clear();
         self.column.extend(self.support.iter().map(|&place| linear[place] - common));
@@ -243,7 +245,7 @@ impl SimplexMaster {
         self.go_to_target()
     }
 
-    /// Goes from the present weights to the target, or until one of them is zero and leaves. True if all the way.
+    /// Moves the weights to the target, or until one of them is zero and leaves. True if all the way.
     fn go_to_target(&mut self) -> bool {
         let mut step = 1.0;
         let mut blocking = None;
@@ -284,7 +286,7 @@ impl SimplexMaster {
         }
     }
 
-    /// Computes `Q theta + a` and what follows from it.
+    /// Computes `Q theta + a` and prices the weights.
     fn price(&mut self, matrix: &impl Matrix, linear: &[f64]) -> Priced {
         self.costs.clear();
         self.costs.extend_from_slice(linear);
@@ -311,7 +313,7 @@ impl SimplexMaster {
         }
     }
 
-    /// Corrects the weights for what round-off has left of the system on the support.
+    /// Corrects the weights by one step of iterative refinement on the support.
     fn refine(&mut self) {
         let size = self.support.len();
         let mean: f64 = self.support.iter().zip(&self.theta).map(|(&place, &weight)| weight * self.costs[place]).sum();
@@ -329,14 +331,14 @@ impl SimplexMaster {
         }
     }
 
-    /// Lets a cut into the support; one that depends on it comes in exchange for another.
+    /// Adds a cut to the support. A dependent cut enters in exchange for another.
     fn enter(&mut self, matrix: &impl Matrix, place: usize) {
         if self.append(matrix, place) {
             self.theta.push(0.0);
             return;
         }
-        // M z = its column: taking z from the support and giving 1 to the cut changes neither sum nor quadratic term,
-        // and lowers the cost. Go until a weight is zero.
+        // M z = its column. Moving weight from the support along z to the cut changes neither the sum nor the quadratic
+        // term, and lowers the cost. It stops when a weight is zero.
         self.backward();
         let exchange = self.column.clone();
         let mut leaving = None;
@@ -356,7 +358,7 @@ impl SimplexMaster {
         self.normalize();
     }
 
-    /// Exchanges weight between pairs of cuts: slow and sure, for when rounding defeats the active set.
+    /// Exchanges weight between pairs of cuts. It is slow but safe, for cases in which rounding defeats the active set.
     fn pairwise(&mut self, matrix: &impl Matrix, linear: &[f64]) -> f64 {
         let mut weights = vec![0.0; linear.len()];
         self.weights().for_each(|(place, weight)| weights[place] = weight);
@@ -391,7 +393,7 @@ impl SimplexMaster {
             self.stamps.push(matrix.stamp(place));
             self.theta.push(weight);
         }
-        // The factor does not belong to this support: the next solve has to rebuild it.
+        // The factor does not belong to this support: the next solve rebuilds it.
         self.shift = 0.0;
         gap
     }

@@ -1,9 +1,9 @@
-//! The default: a network for the start, exact masters for the end, a proof.
+//! The default method: a network at the start, exact masters at the end, then a proof.
 //!
-//! A network brings a function down in the fewest evaluations that cuts of the whole function allow, and in the least time. But
-//! it converges slowly and proves little. An exact master with cuts of each component needs a fraction of the evaluations, and
-//! each of its masters takes longer; with cuts of the whole function many cheap steps may do more in the same time. `phase.rs`
-//! decides which of them takes the next step; here they hand over to each other.
+//! A network decreases the function fast: it needs few evaluations and little time. But it converges slowly and proves
+//! little. The exact master with cuts of each component needs far fewer evaluations, but each master problem takes
+//! longer. With cuts of the whole function, many cheap steps may gain more in the same time. `phase.rs` decides which
+//! method takes the next step. This file passes points, cuts and bounds from one method to the next.
 
 use bundlenet_linalg::sparse::{pairs, sparse_dot};
 use bundlenet_linalg::vectors::Padded;
@@ -17,31 +17,32 @@ use crate::oracle::{CutsOf, Detail, Evaluation, EvaluationError, Function, Prima
 /// The methods `auto` and `hybrid`.
 pub(crate) struct Auto {
     phase: Phase,
-    /// The methods of the phases. Components wait while cuts of the whole function are at work.
+    /// The methods of the phases. The component method is kept during the aggregated phase.
     network: Option<NetworkMethod>,
     components: Option<BundleMethod<ComponentProposer>>,
     aggregated: Option<BundleMethod<QuadraticProposer>>,
-    /// Evaluations of the network by component; none where components are not used.
+    /// The last evaluations of the network, by component. `None` if components are not used.
     recent: Option<Recent>,
     prunings: Prunings,
-    /// Steps of this phase.
+    /// Steps in this phase.
     steps: usize,
     /// The best value at the start and after each step of the network.
     bests: Vec<f64>,
     first_gap: f64,
     component_work: Option<f64>,
     slow_steps: usize,
-    /// How the method of this phase ended, and how that of the aggregated phase did before the proof.
+    /// Result at the end of this phase's method, and of the phase before.
     end: Option<Progress>,
     last_word: Option<Progress>,
-    /// Work of the whole run, and what the proof phase has left of as much again, in nanoseconds.
+    /// Work of the whole run, and the remaining work of the proof phase, in nanoseconds. The proof may take as much
+    /// work as the run before it.
     work: f64,
     proof_work: f64,
-    /// Wall time of methods that are gone.
+    /// Wall time of earlier methods.
     earlier: Seconds,
 }
 
-/// How cuts are forgotten: those of the whole function, and those of components.
+/// Rules for the removal of cuts: those of the whole function, and those of components.
 #[derive(Clone, Copy)]
 pub(crate) struct Prunings {
     pub(crate) aggregated: Pruning,
@@ -70,7 +71,7 @@ impl Auto {
         }
     }
 
-    /// Begins with a network, and remembers the start by component if components may come later.
+    /// Begins with a network. Remembers the start by component if components may be used later.
     pub(crate) fn with_network(
         network: NetworkMethod,
         start: Evaluation,
@@ -115,7 +116,7 @@ impl Auto {
         if matches!(end, Progress::Optimal) && is_provable { End::Proved } else { End::Unproved }
     }
 
-    /// The method of the present phase.
+    /// The method of this phase.
     fn active(&self) -> Option<&dyn Minimize> {
         match self.phase {
             Phase::Network => self.network.as_ref().map(|method| method as _),
@@ -124,7 +125,7 @@ impl Auto {
         }
     }
 
-    /// The same, to take a step.
+    /// The method of this phase, mutable.
     fn active_mut(&mut self) -> Option<&mut dyn Minimize> {
         match self.phase {
             Phase::Network => self.network.as_mut().map(|method| method as _),
@@ -133,7 +134,7 @@ impl Auto {
         }
     }
 
-    /// Goes over to another phase; a move to another centre is a step of its own.
+    /// Enters another phase. If the centre moves to another point, the evaluation there is a step.
     fn enter(&mut self, next: Phase, function: &mut Function<'_>) -> Result<Option<Progress>, EvaluationError> {
         let situation = self.situation(function);
         (self.first_gap, self.steps, self.slow_steps) = (situation.gap, 0, 0);
@@ -152,7 +153,7 @@ impl Auto {
         }
     }
 
-    /// Hands the cuts of the network over to an exact master, and those of its last evaluations to one by component.
+    /// Passes the cuts of the network to the exact master, and its last evaluations to the component method.
     fn leave_network(&mut self, function: &mut Function<'_>) -> Result<Option<Progress>, EvaluationError> {
         let Some(network) = self.network.take() else { return Ok(None) };
         self.earlier = self.earlier + network.seconds();
@@ -162,7 +163,7 @@ impl Auto {
             let proximity = Proximity::going_on_with_components(CONSTANTS.component_eta * eta);
             let proposer = ComponentProposer::new(proximity, function.domain(), dim);
             let mut components = BundleMethod::new(function, cuts, proposer, self.prunings.components, tolerance);
-            // Components that do not know the best point begin with an evaluation at the network's centre.
+            // If the best point is not among the remembered ones, the first step evaluates at the network's centre.
             let is_behind = components.model().centre().value > network.best();
             components.adopt(&network);
             let components = self.components.insert(components);
@@ -178,7 +179,8 @@ impl Auto {
         Ok(None)
     }
 
-    /// Goes on with cuts of the whole function: the combination of all cuts with their weights, and the newest cut.
+    /// Starts the aggregated phase with two cuts of the whole function: the weighted sum of all cuts, and the newest
+    /// one.
     fn aggregate(&mut self, function: &mut Function<'_>) {
         let Some(components) = &mut self.components else { return };
         components.prove(function);
@@ -204,7 +206,7 @@ impl Auto {
         self.aggregated = Some(aggregated);
     }
 
-    /// Goes on with the components, from the point that was reached without them.
+    /// Continues the component method from the centre of the aggregated phase.
     fn return_to_components(&mut self, function: &mut Function<'_>) -> Result<Option<Progress>, EvaluationError> {
         let (Some(components), Some(aggregated)) = (&mut self.components, self.aggregated.take()) else {
             return Ok(None);
@@ -213,7 +215,7 @@ impl Auto {
         components.move_to(function, &aggregated).map(Some)
     }
 
-    /// One step of the present phase.
+    /// Takes one step in this phase.
     fn advance(&mut self, function: &mut Function<'_>) -> Result<Progress, EvaluationError> {
         let keeps_components = self.recent.is_some() && CONSTANTS.keeps_components(&self.situation(function));
         if let Some(network) = &mut self.network {
@@ -225,7 +227,7 @@ impl Auto {
         Ok(progress)
     }
 
-    /// Takes note of a step.
+    /// Records a step.
     fn note(&mut self, progress: Progress, function: &mut Function<'_>) {
         let is_step = matches!(progress, Progress::Step(_));
         if !is_step {
@@ -245,7 +247,7 @@ impl Auto {
                 }
             }
             Phase::Aggregated => {
-                // Components are of use for the end where they prove what cuts of the whole function do not.
+                // The proof phase needs components that prove a bound which cuts of the whole function cannot prove.
                 let is_provable = self.aggregated.as_ref().is_some_and(Minimize::is_provable);
                 if let Some(components) = self.components.as_mut().filter(|_| !is_step && !is_provable) {
                     components.prove(function);
@@ -296,7 +298,7 @@ impl Minimize for Auto {
         self.earlier + of(self.network.as_ref().map(|method| method as _)) + exact
     }
 
-    /// Cuts of components, even while cuts of the whole function are at work: those are of no use to a run after a change.
+    /// Saves cuts of components if there are any: after a change of the data, cuts of the whole function are useless.
     fn save(&self, since: u64) -> Option<Saved> {
         let exact = match (&self.components, &self.aggregated) {
             (Some(components), _) => components.save(since),
@@ -325,14 +327,14 @@ impl Minimize for Auto {
     }
 }
 
-/// Evaluations that are remembered. More cuts make the first masters slower, not better (`docs/experiments.md`).
+/// Number of remembered evaluations. More cuts make the first masters slower, not better (`docs/experiments.md`).
 const REMEMBERED: usize = 8;
 
-/// The last evaluations by component, and the best if it is not among them, each with its number.
+/// The last evaluations by component, and the best one if it is older, each with its number.
 struct Recent(Vec<(usize, Evaluation)>);
 
 impl Recent {
-    /// Remembers an evaluation; of too many the oldest goes that is not the best.
+    /// Remembers an evaluation. If there are too many, removes the oldest that is not the best.
     fn push(&mut self, number: usize, evaluation: &Evaluation) {
         if self.0.len() >= REMEMBERED {
             let (_, first) = &self.0[0];
@@ -342,19 +344,19 @@ impl Recent {
         self.0.push((number, evaluation.clone()));
     }
 
-    /// The most entries of subgradients that an evaluation has.
+    /// Largest number of subgradient entries in one evaluation.
     fn entries(&self) -> Option<usize> {
         self.0.iter().map(|(_, evaluation)| evaluation.minorants.subgradients().entries().len()).max()
     }
 
-    /// The cuts of evaluations after that with the given number.
+    /// The cuts of evaluations with numbers above `since`.
     fn save(&self, since: u64) -> Saved {
         let newest = self.0.iter().map(|(number, _)| *number as u64).max();
         let mut saved = Saved::new(CutsOf::Components, newest.unwrap_or(0));
         for (index, (number, Evaluation { point, minorants, .. })) in self.0.iter().enumerate() {
             for component in (0..minorants.len()).filter(|_| *number as u64 > since) {
                 let slope = minorants.subgradient(component);
-                // Most evaluations bring a component's cut once more.
+                // Most evaluations repeat the cut of a component.
                 let is_same = |(_, other): &(usize, Evaluation)| other.minorants.subgradient(component) == slope;
                 if !self.0[..index].iter().any(is_same) {
                     let constant = minorants.values()[component] - sparse_dot(slope, point);
@@ -366,7 +368,7 @@ impl Recent {
     }
 }
 
-/// The cuts of remembered evaluations around the best of them.
+/// The cuts of remembered evaluations, around the best of them.
 fn remembered_cuts(mut evaluations: Vec<(usize, Evaluation)>, function: &Function<'_>) -> ComponentBundle {
     let best = (0..evaluations.len()).min_by(|&a, &b| evaluations[a].1.value.total_cmp(&evaluations[b].1.value));
     let (_, best) = evaluations.remove(best.unwrap_or(0));

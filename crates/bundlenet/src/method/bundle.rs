@@ -1,4 +1,4 @@
-//! The bundle method: one loop for exact masters and for networks, in single runs, batches and training.
+//! The proximal bundle method: one loop for exact masters and networks, in single runs, batches and training.
 
 use std::time::Instant;
 
@@ -9,35 +9,35 @@ use crate::master::{ETA_STAR, Proposer, Seconds};
 use crate::model::{Model, Proposal, Pruning, Saved, Step, StepLength};
 use crate::oracle::{Detail, Evaluation, EvaluationError, Function, Lines, Primal};
 
-/// Share of the promised decrease that makes a step serious, `m`.
+/// `m`: a step is serious if the decrease is at least this share of the predicted one.
 const SERIOUS_SHARE: f64 = 0.01;
 
-/// A proof is worth trying once the promised decrease is at most this multiple of the tolerance.
+/// A proof is tried once the predicted decrease is at most this multiple of the tolerance.
 const NEAR: f64 = 100.0;
 
-/// Null steps in a row without a new cut after which nothing will change any more.
+/// Number of consecutive null steps without a new cut after which the method stalls.
 const MOST_REPEATS: usize = 10;
 
 pub(crate) struct BundleMethod<P: Proposer> {
     model: P::Model,
     proposer: P,
     proposal: Proposal,
-    /// Whether the proposal is one for the model as it is.
+    /// Whether the proposal belongs to the present model.
     is_fresh: bool,
-    /// The function at the last trial point, and what is asked of it there.
+    /// The evaluation at the last trial point, and the parts of it that are computed.
     seen: Evaluation,
     detail: Detail,
     pruning: Pruning,
     tolerance: f64,
-    /// The least value seen; that of the centre may be an upper bound.
+    /// The best value. The value of the centre may be an upper bound.
     best: f64,
-    /// Corners of a box that holds a minimiser, and the greatest lower bound on the minimum that was proved.
+    /// Corners of a box that holds a minimiser, and the best proved lower bound on the minimum.
     minimizer_box: Option<(Vec<f64>, Vec<f64>)>,
     lower_bound: f64,
-    /// Combinations of each component's cuts, for a proof, and whether the last try at one came to something.
+    /// Weighted sums of each component's cuts, for a proof, and whether the last proof succeeded.
     aggregates: Lines,
     is_provable: bool,
-    /// Null steps in a row without a new cut.
+    /// Consecutive null steps without a new cut.
     repeats: usize,
     /// Wall time spent on proposals.
     seconds: f64,
@@ -65,13 +65,13 @@ impl<P: Proposer> BundleMethod<P> {
         }
     }
 
-    /// Takes over what another method has found out about the minimum.
+    /// Takes over the best value and the lower bound of another method.
     pub(crate) fn adopt<Q: Proposer>(&mut self, other: &BundleMethod<Q>) {
         self.best = self.best.min(other.best);
         self.lower_bound = self.lower_bound.max(other.lower_bound);
     }
 
-    /// Takes over what another method has found out, and moves the centre to that of the other: one evaluation.
+    /// Takes over the results of another method and moves the centre to its centre. Needs one evaluation.
     pub(crate) fn move_to<Q: Proposer>(
         &mut self,
         function: &mut Function<'_>,
@@ -104,12 +104,12 @@ impl<P: Proposer> BundleMethod<P> {
         &self.seen
     }
 
-    /// Changes the proposer before the first step.
+    /// Replaces the proposer before the first step.
     pub(crate) fn with_proposer(self, change: impl FnOnce(P) -> P) -> Self {
         Self { proposer: change(self.proposer), ..self }
     }
 
-    /// The least value seen.
+    /// The best value.
     pub(crate) fn best(&self) -> f64 {
         self.best
     }
@@ -118,17 +118,17 @@ impl<P: Proposer> BundleMethod<P> {
         self.tolerance
     }
 
-    /// Asks for more, or less, of the function at the next trial points.
+    /// Sets the parts of the next evaluations that are computed.
     pub(crate) fn set_detail(&mut self, detail: Detail) {
         self.detail = detail;
     }
 
-    /// Lets the proposer read the model before proposals for many runs are computed together.
+    /// Lets the proposer read the model, before proposals of many runs are computed together.
     pub(crate) fn prepare(&mut self, read: impl FnOnce(&mut P, &P::Model)) {
         read(&mut self.proposer, &self.model);
     }
 
-    /// Takes a proposal in the given way, which took some seconds before this call.
+    /// Makes a proposal by a given function. `before` is the time in seconds that was already spent on it.
     pub(crate) fn propose_by(&mut self, before: f64, propose: impl FnOnce(&mut P, &mut P::Model, &mut Proposal)) {
         let begin = Instant::now();
         propose(&mut self.proposer, &mut self.model, &mut self.proposal);
@@ -137,8 +137,8 @@ impl<P: Proposer> BundleMethod<P> {
         self.seconds += before + begin.elapsed().as_secs_f64();
     }
 
-    /// The aggregate subgradient inequality `f(y) >= f(c) - sigma + w'(y - c)`, which holds for any weights on the cuts, at
-    /// the worst corner of the box.
+    /// Raises the lower bound by the aggregate subgradient inequality `f(y) >= f(c) - sigma + w'(y - c)`, at the worst
+    /// corner of the box. The inequality holds for any weights on the cuts.
     fn raise_lower_bound(&mut self) {
         if let Some((lower, upper)) = &self.minimizer_box {
             let centre = self.model.centre();
@@ -150,7 +150,8 @@ impl<P: Proposer> BundleMethod<P> {
         }
     }
 
-    /// Lets the oracle prove a bound from the combinations of each component's cuts: from the primal solution that they are.
+    /// Lets the oracle prove a lower bound from the weighted sums of each component's cuts. They represent a primal
+    /// solution.
     pub(crate) fn prove(&mut self, function: &mut Function<'_>) {
         if !self.model.write_aggregates(&mut self.aggregates) {
             return;
@@ -164,7 +165,8 @@ impl<P: Proposer> BundleMethod<P> {
         ETA_STAR * self.proposal.norm_squared + self.proposal.sigma
     }
 
-    /// The stop test `eta* |w|^2 + sigma <= eps max(1, |f|)`. It is an estimate: where a proof can be had, it is asked for.
+    /// The stop test: a proved gap within the tolerance or, if no proof is possible, `eta* |w|^2 + sigma <= eps max(1,
+    /// |f|)`.
     fn is_optimal(&mut self, function: &mut Function<'_>) -> bool {
         let allowed = self.tolerance * function.magnitude(self.best);
         if self.proposal.decrease() <= NEAR * allowed && self.best - self.lower_bound > allowed {
@@ -173,7 +175,7 @@ impl<P: Proposer> BundleMethod<P> {
         self.best - self.lower_bound <= allowed || (!self.is_provable && self.estimate() <= allowed)
     }
 
-    /// Writes the trial point `centre - eta w`, in bounds; true if it is the centre.
+    /// Writes the trial point `centre - eta w`, within bounds. True if it is the centre.
     fn write_trial(&mut self, function: &Function<'_>) -> bool {
         let centre = &self.model.centre().point;
         let trial = &mut self.seen.point;
@@ -187,7 +189,7 @@ impl<P: Proposer> BundleMethod<P> {
 impl<P: Proposer> Minimize for BundleMethod<P> {
     /// Algorithm 1 of the paper with an exact master, Algorithm 2 with a network. `A1:5` is line 5 of Algorithm 1.
     fn step(&mut self, function: &mut Function<'_>) -> Result<Progress, EvaluationError> {
-        // Propose weights theta on the cuts, a direction w = sum_i theta_i g_i, a step length eta: equations (3) and (4),
+        // Propose: weights theta on the cuts, direction w = sum_i theta_i g_i, step length eta. Equations (3) and (4),
         // A1:5, A2:6-9.
         if !self.is_fresh {
             self.propose_by(0.0, P::propose);
@@ -195,7 +197,7 @@ impl<P: Proposer> Minimize for BundleMethod<P> {
         if self.is_optimal(function) {
             return Ok(Progress::Optimal);
         }
-        // Evaluate at the trial point centre - eta w: A1:6-7, A2:10-11.
+        // Evaluate at the trial point centre - eta w. A1:6-7, A2:10-11.
         let is_at_centre = self.write_trial(function);
         if (is_at_centre && self.model.centre().is_exact) || self.repeats > MOST_REPEATS {
             return Ok(Progress::Stalled);
@@ -203,8 +205,8 @@ impl<P: Proposer> Minimize for BundleMethod<P> {
         function.visit(&mut self.seen, self.detail)?;
         self.is_fresh = false;
         self.best = self.best.min(self.seen.value);
-        // Judge: a serious or a null step, A1:9; the share of the way that the centre moves, A2:13. An evaluation at the
-        // centre itself makes its value exact.
+        // Judge: serious or null step, A1:9; share of the way by which the centre moves, A2:13. An evaluation at the
+        // centre makes its value exact.
         let (proposal, seen, centre_value) = (&self.proposal, &self.seen, self.model.centre().value);
         let sight = self.model.look(seen, proposal);
         let is_serious = seen.value <= centre_value - SERIOUS_SHARE * proposal.decrease();

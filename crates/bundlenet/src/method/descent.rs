@@ -1,9 +1,9 @@
-//! Subgradient descent: a step along the subgradient, halved when more than two steps brought no new best.
+//! Subgradient descent. The step length is halved after more than two steps without a new best value.
 
 use super::{Minimize, Progress, StepReport};
 use crate::oracle::{Detail, Evaluation, EvaluationError, Function};
 
-/// Steps without a new best after which the length is halved.
+/// Steps without a new best value after which the step length is halved.
 const PATIENCE: usize = 2;
 
 pub(crate) struct Descent {

@@ -1,4 +1,4 @@
-//! The method that settings ask for.
+//! Makes the method that the settings ask for.
 
 use std::sync::Arc;
 
@@ -13,7 +13,7 @@ use crate::model::{Bundle, ComponentBundle, Model, Pruning, Weighing};
 use crate::network::{Eyes, Network, NetworkProposer, Real, Tracker};
 use crate::oracle::{Evaluation, Function};
 
-/// Whether a method will ask for the function by component, where it is a sum.
+/// Whether a method uses cuts of components if the function is a sum.
 pub(crate) fn wants_components(method: &Method) -> bool {
     match method {
         Method::Auto(_) => true,
@@ -22,7 +22,7 @@ pub(crate) fn wants_components(method: &Method) -> bool {
     }
 }
 
-/// The method of a run that begins at `start`, with what an earlier run has left.
+/// The method of a run that begins at `start`, with the cuts and the step length of an earlier run if there are any.
 pub(crate) fn make_method(
     method: &Method,
     tolerance: f64,
@@ -45,7 +45,7 @@ pub(crate) fn make_method(
     }
 }
 
-/// A method in the making.
+/// Arguments for making a method.
 struct Maker<'a, 'b> {
     function: &'a Function<'b>,
     start: Evaluation,
@@ -59,7 +59,7 @@ impl Maker<'_, '_> {
     }
 
     fn auto(self, settings: &AutoSettings) -> Box<dyn Minimize> {
-        // Networks are trained from 0. A better point, or cuts, say more than they know.
+        // Networks are trained from 0. From a better point, or with cuts, an exact master is the better start.
         let is_warm = self.inherited.is_some() || self.start.point.iter().any(|&entry| entry != 0.0);
         let prunings = settings.pruning.of_both();
         let exact = BundleSettings { pruning: settings.pruning.clone(), ..BundleSettings::default() };
@@ -98,8 +98,8 @@ impl Maker<'_, '_> {
         let bundle = ComponentBundle::around(&start, function.linear());
         let bundle = inherited.iter().fold(bundle, |bundle, inherited| bundle.with_cuts(&inherited.cuts));
         let bundle = if settings.strategy == Strategy::Adaptive { bundle.with_metric() } else { bundle };
-        // The last steps of a run that has nearly converged say little of how long the first one of the next should be:
-        // the strategy corrects the saved length after its first step.
+        // The last steps of a nearly converged run say little about the first step of the next one. The strategy
+        // corrects the saved step length after its first step.
         let unit = bundle.metric_unit();
         let inherited_eta = inherited.as_ref().and_then(|inherited| inherited.step_length?.eta(unit));
         let proximity = match (settings.strategy, settings.eta0.or(inherited_eta)) {
@@ -112,7 +112,7 @@ impl Maker<'_, '_> {
     }
 }
 
-/// The bundle method with a network in the place of the master problem, and at most `cap` cuts.
+/// The bundle method with a network instead of the master problem, with at most `cap` cuts.
 pub(crate) fn network_method<S: Real>(
     network: Arc<Network<S>>,
     function: &Function<'_>,
@@ -124,7 +124,7 @@ pub(crate) fn network_method<S: Real>(
     seeing_method(network, tracker, function, start, (cap, tolerance))
 }
 
-/// The same with eyes of its own.
+/// As [`network_method`], with another source of features.
 pub(crate) fn seeing_method<S: Real, E: Eyes>(
     network: Arc<Network<S>>,
     eyes: E,
@@ -133,7 +133,7 @@ pub(crate) fn seeing_method<S: Real, E: Eyes>(
     (cap, tolerance): (usize, f64),
 ) -> BundleMethod<NetworkProposer<S, E>> {
     let proposer = NetworkProposer::new(network, eyes, function.domain(), start);
-    // A network was trained with all cuts: they go only when there is no room for them.
+    // A network is trained with all cuts: they are removed only at the cap.
     let pruning = Pruning { lifetime: usize::MAX, cap, bytes: usize::MAX };
     let bundle = Bundle::around(start, function.domain(), cap).weighed_by(Weighing::Network);
     BundleMethod::new(function, bundle, proposer, pruning, tolerance)

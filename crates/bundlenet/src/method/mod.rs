@@ -1,9 +1,9 @@
-//! Methods: each knows how to do one step, and nothing of limits, clocks or logs.
+//! Methods. Each takes one step at a time and does not know limits, clocks or logs.
 //!
 //! | file | method |
 //! |---|---|
-//! | `bundle.rs` | the bundle method: the one loop, for exact masters and for networks |
-//! | `auto.rs`, `phase.rs` | the default: phases of bundle methods, and the decision between them |
+//! | `bundle.rs` | the proximal bundle method: one loop for exact masters and networks |
+//! | `auto.rs`, `phase.rs` | the default: phases of bundle methods, and the choice between them |
 //! | `descent.rs`, `adam.rs` | subgradient descent and Adam |
 //! | `settings.rs` | the settings of each method, and the table of all options |
 
@@ -33,9 +33,9 @@ use crate::oracle::{Evaluation, EvaluationError, Function, Primal};
 /// A bundle method whose proposals come from a network.
 pub(crate) type NetworkMethod = BundleMethod<NetworkProposer<f32>>;
 
-/// One way to minimise.
+/// A minimisation method.
 pub(crate) trait Minimize {
-    /// Does one step: exactly one evaluation, unless the run is over.
+    /// Takes one step: exactly one evaluation, unless the method has ended.
     fn step(&mut self, function: &mut Function<'_>) -> Result<Progress, EvaluationError>;
 
     /// The evaluation of the last step.
@@ -46,67 +46,67 @@ pub(crate) trait Minimize {
         Seconds::default()
     }
 
-    /// The cuts that came after the one with the given number, and the step length; `None` where the method keeps no cuts.
+    /// The cuts with numbers above `since`, and the step length. `None` if the method keeps no cuts.
     fn save(&self, _since: u64) -> Option<Saved> {
         None
     }
 
-    /// What the method knows of how far the best value is from the minimum; `None` if it knows nothing.
+    /// Gap between the best value and the minimum, as far as the method knows it.
     fn gap(&mut self, _best: f64, _function: &mut Function<'_>) -> Option<Gap> {
         None
     }
 
-    /// Decrease that the last proposal promised, over `max(1, |f|)`.
+    /// Decrease predicted by the last proposal, over `max(1, |f|)`.
     fn promised_gap(&self, _function: &Function<'_>) -> f64 {
         f64::INFINITY
     }
 
-    /// Whether the last try at a proof came to something.
+    /// Whether the last proof succeeded.
     fn is_provable(&self) -> bool {
         false
     }
 
-    /// The primal solution of the last proposal, where solutions are kept; to be asked for after [`Minimize::gap`], which
-    /// sees to it that there is one.
+    /// The primal solution of the last proposal, if solutions are kept. Call [`Minimize::gap`] before: it makes a
+    /// proposal if there is none.
     fn primal(&self) -> Option<Primal> {
         None
     }
 }
 
-/// The distance to the minimum, in units of the scaled function.
+/// Distance from the best value to the minimum, in units of the scaled function.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Gap {
-    /// The stop test's estimate.
+    /// Estimate of the stop test.
     pub(crate) estimate: f64,
-    /// A proof: the minimum is no further below the best value than this.
+    /// Proved gap: the best value minus a proved lower bound.
     pub(crate) proved: Option<f64>,
 }
 
-/// What an earlier run has left, in units of the scaled function.
+/// Cuts and step length of an earlier run, in units of the scaled function.
 pub(crate) struct Inherited {
     pub(crate) cuts: SavedCuts,
     pub(crate) step_length: Option<StepLength>,
 }
 
-/// What a step came to.
+/// Result of a step.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Progress {
     /// An evaluation was made.
     Step(StepReport),
     /// The stop test holds.
     Optimal,
-    /// No step makes a difference any more, and the stop test does not hold.
+    /// The stop test does not hold, but no step changes anything any more.
     Stalled,
 }
 
-/// What the log shows of a step, in units of the scaled function.
+/// Data of a step for the log, in units of the scaled function.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct StepReport {
-    /// Whether the step was serious, where there is a centre.
+    /// Whether the step was serious. `None` for methods without a centre.
     pub(crate) is_serious: Option<bool>,
     /// Value of the model at the trial point.
     pub(crate) model: Option<f64>,
-    /// The stop test's estimate of the gap.
+    /// Estimated gap of the stop test.
     pub(crate) estimate: Option<f64>,
     /// Norm of the direction.
     pub(crate) norm: Option<f64>,

@@ -1,92 +1,92 @@
-//! The phases of the default, and the decision between them: a pure function of counted work and of what the run has shown.
+//! The phases of the default method, and the choice of the next phase: a pure function of counted work and progress.
 
-/// A phase of the default.
+/// A phase of the default method.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Phase {
-    /// A network proposes; cuts of the whole function.
+    /// A network proposes, with cuts of the whole function.
     Network,
     /// The exact master with cuts of each component.
     Components,
     /// The exact master with cuts of the whole function: many cheap steps.
     Aggregated,
-    /// Components again, to prove the result of the aggregated phase.
+    /// Last phase: component cuts again, to prove the result of the aggregated phase.
     Proof,
-    /// The run has come to its end.
+    /// The run has ended.
     Over,
 }
 
-/// What a phase is decided by.
+/// The numbers that decide about the next phase.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Situation {
     pub(crate) phase: Phase,
-    /// Steps of this phase.
+    /// Steps in this phase.
     pub(crate) steps: usize,
-    /// Whether the method of this phase has come to an end of its own, and whether that is proved.
+    /// Set if the method of this phase has ended; says whether its result is proved.
     pub(crate) end: Option<End>,
     /// Decrease of the best value in the network phase, and in its last [`Constants::window`] steps.
     pub(crate) decrease: f64,
     pub(crate) recent_decrease: f64,
     /// Number of variables.
     pub(crate) dim: usize,
-    /// Decrease that the last proposal promised over `max(1, |f|)`, and the same when this phase began.
+    /// Decrease predicted by the last proposal over `max(1, |f|)`, and the same at the begin of this phase.
     pub(crate) gap: f64,
     pub(crate) first_gap: f64,
     /// Work of an evaluation, in nanoseconds.
     pub(crate) oracle_work: f64,
-    /// Work of a master with cuts of each component, in nanoseconds: of the last one, or foreseen for the first one. `None`
-    /// where there are no components.
+    /// Work of a master with cuts of each component, in nanoseconds: that of the last one, or an estimate for the first
+    /// one. `None` if there are no components.
     pub(crate) component_work: Option<f64>,
-    /// Component steps in a row that were not worth their work.
+    /// Consecutive component steps that were not worth their work.
     pub(crate) slow_steps: usize,
     /// Whether components can prove a bound that cuts of the whole function cannot.
     pub(crate) can_prove: bool,
-    /// Work that the proof phase has left, in nanoseconds.
+    /// Remaining work of the proof phase, in nanoseconds.
     pub(crate) proof_work: f64,
 }
 
-/// How a phase's method ended.
+/// How the method of a phase ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum End {
     /// The stop test holds, by a proof.
     Proved,
-    /// The stop test holds by its estimate, or no step makes a difference any more.
+    /// The stop test holds by its estimate, or no step changes anything any more.
     Unproved,
 }
 
-/// The constants of the default. `docs/experiments.md` has the figures they were chosen by, on validation data and public
-/// instances; `bundlenet bench DIR --methods auto,hybrid,component,aggregated` measures their effect.
+/// The constants of the default method. They were chosen on validation data and public instances
+/// (`docs/experiments.md`); `bundlenet bench DIR --methods auto,hybrid,component,aggregated` measures their effect.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Constants {
-    /// The network is stopped when its last `window` steps (a number of steps) gained less than `little` (a share) of the
-    /// total decrease.
+    /// The network is stopped when its last `window` steps (a number) gained less than `little` (a share) of the total
+    /// decrease.
     pub(crate) window: usize,
     pub(crate) little: f64,
     /// Evaluations of the network are kept by component once progress falls below `near * little`: the switch is near.
     pub(crate) near: f64,
-    /// Steps that a network gets before it is judged by whether it has gained anything, and by whether components are cheaper.
+    /// Number of steps after which the network is stopped if it has gained nothing, or if components are cheaper.
     pub(crate) patience: usize,
-    /// Most steps of a network: at most `most_steps`, and at most `steps_per_variable` times the number of variables. With as
-    /// many cuts as variables an exact model is nearly complete.
+    /// Largest number of steps of a network: `most_steps`, or `steps_per_variable` times the number of variables if
+    /// that is less. With as many cuts as variables an exact model is nearly complete.
     pub(crate) most_steps: usize,
     pub(crate) steps_per_variable: f64,
-    /// Work of the first component masters, in nanoseconds, over the square of the number of entries of an evaluation's
-    /// subgradients (`cargo bench --bench components`).
+    /// Work of the first component masters, in nanoseconds, divided by the square of the number of subgradient entries
+    /// of an evaluation (`cargo bench --bench components`).
     pub(crate) first_master_work: f64,
-    /// Work of a step without components beside its evaluation, in nanoseconds: a constant, and for each variable
-    /// (`cargo bench --bench methods`).
+    /// Work of a step without components, in nanoseconds and without its evaluation: a constant, and an amount for each
+    /// variable (`cargo bench --bench methods`).
     pub(crate) aggregated_work: f64,
     pub(crate) aggregated_work_per_variable: f64,
-    /// Aggregated steps that make as much progress as one component step where the gap is 1 %, and the power of the gap by
-    /// which that number grows as the gap shrinks.
+    /// Number of aggregated steps that gain as much as one component step at a gap of 1 %. The number grows with this
+    /// power of one over the gap.
     pub(crate) worth: f64,
     pub(crate) worth_power: f64,
-    /// Component steps in a row that are not worth their work before components are left.
+    /// Components are left after this number of consecutive component steps that are not worth their work.
     pub(crate) slow_steps: usize,
-    /// Components are tried again when the gap is this share of the gap at which they were left.
+    /// Components are tried again when the gap has shrunk to this share of its value at their end.
     pub(crate) closer: f64,
-    /// Step length of the exact master with cuts of components, as a multiple of the network's.
+    /// Factor from the step length of the network to that of the component master.
     pub(crate) component_eta: f64,
-    /// Step length of the exact master without components, as a multiple of that with them.
+    /// Factor from the step length of the component master to that of the aggregated master.
     pub(crate) aggregated_eta: f64,
 }
 
@@ -109,19 +109,19 @@ pub(crate) const CONSTANTS: Constants = Constants {
 };
 
 impl Constants {
-    /// Steps that a network may take on a function of this many variables; none where they would not show whether it pays.
+    /// Largest number of steps of a network on a function of `dim` variables; 0 if they are too few to judge it.
     pub(crate) fn network_steps(&self, dim: usize) -> usize {
         let steps = (self.steps_per_variable * dim as f64) as usize;
         if steps < self.window { 0 } else { steps.min(self.most_steps) }
     }
 
-    /// Work of the first component masters, from the entries of an evaluation's subgradients.
+    /// Work of the first component masters, from the number of subgradient entries of an evaluation.
     pub(crate) fn first_master_work(&self, entries: usize) -> f64 {
         self.first_master_work * (entries as f64).powi(2)
     }
 
-    /// Whether the next evaluation of the network is to be kept by component: the first ones, which tell how large subgradients
-    /// are, and those that may be the last.
+    /// Whether the next evaluation of the network is kept by component. True for the first ones, which show the size of
+    /// the subgradients, and for those that may be the last.
     pub(crate) fn keeps_components(&self, situation: &Situation) -> bool {
         let Situation { steps, decrease, recent_decrease, dim, .. } = *situation;
         let is_slow = steps >= self.window && recent_decrease < self.near * self.little * decrease;
@@ -130,7 +130,7 @@ impl Constants {
 }
 
 impl Situation {
-    /// Whether a component step is worth its work, in comparison with aggregated steps.
+    /// Whether a component step is worth its work, compared with aggregated steps.
     pub(crate) fn is_worth(&self, constants: &Constants) -> bool {
         let Some(master) = self.component_work else { return false };
         let without =
@@ -139,12 +139,12 @@ impl Situation {
         self.oracle_work + master <= without * steps
     }
 
-    /// Whether the network still makes progress, and is the cheapest way to make it.
+    /// Whether the network still makes progress, and components would not be cheaper.
     fn network_pays(&self, constants: &Constants) -> bool {
         let is_new = self.steps < constants.patience;
         let is_moving = self.steps < constants.window || self.recent_decrease > constants.little * self.decrease;
         let has_moved = is_new || self.decrease > 0.0;
-        // Components need far fewer evaluations: where an evaluation is dearer than their master, they are better.
+        // Components need far fewer evaluations: they are better if an evaluation costs more than their master.
         let is_cheap = is_new || self.component_work.is_none_or(|master| self.oracle_work < master);
         self.end.is_none() && self.steps < constants.network_steps(self.dim) && is_moving && has_moved && is_cheap
     }
@@ -201,7 +201,8 @@ mod tests {
         let aggregated = Situation { phase: Phase::Aggregated, ..NETWORK };
         let proof = Situation { phase: Phase::Proof, proof_work: 1.0, ..NETWORK };
         let (proved, unproved) = (Some(End::Proved), Some(End::Unproved));
-        // Oracle, and a step without components: 33 microseconds; 15 of them are worth a component step at a gap of 1 %.
+        // An evaluation and an aggregated step take 33 microseconds; at a gap of 1 %, 15 such steps equal a component
+        // step.
         for (name, situation, expected) in [
             ("a network that pays", NETWORK, Phase::Network),
             ("a network that no longer gains", Situation { recent_decrease: 0.1, ..NETWORK }, Phase::Components),

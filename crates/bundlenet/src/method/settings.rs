@@ -1,4 +1,4 @@
-//! The settings of each method, and one table of all options that program, configuration files and Python go by.
+//! The settings of each method, and the table of all options for the program, configuration files and Python.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -31,13 +31,13 @@ use crate::network::Model;
 pub enum Method {
     /// The default: a network for the start, component cuts while they pay, a proof at the end.
     Auto(AutoSettings),
-    /// As `Auto`, always with cuts of the whole function.
+    /// As `Auto`, but always with cuts of the whole function.
     Hybrid(HybridSettings),
     /// The proximal bundle method.
     Bundle(BundleSettings),
-    /// The bundle method with a network in the place of the master problem.
+    /// The bundle method with a network instead of the master problem.
     Network(NetworkSettings),
-    /// Subgradient descent; the step is halved when it brings nothing.
+    /// Subgradient descent. The step length is halved when steps bring no new best value.
     Descent(DescentSettings),
     /// Adam.
     Adam(AdamSettings),
@@ -50,7 +50,7 @@ pub struct AutoSettings {
     /// The network. The built-in general model if `None`.
     #[serde(skip)]
     pub model: Option<Arc<Model>>,
-    /// Which cuts are forgotten.
+    /// Rule for the removal of cuts.
     #[serde(flatten)]
     pub pruning: Pruning,
 }
@@ -62,9 +62,9 @@ pub struct HybridSettings {
     /// The network. The built-in general model if `None`.
     #[serde(skip)]
     pub model: Option<Arc<Model>>,
-    /// Steps without weight after which a cut goes; at least 1.
+    /// A cut is removed after this number of steps without weight; at least 1.
     pub lifetime: usize,
-    /// Most cuts held, the rest aggregated; at least 3.
+    /// Largest number of cuts; beyond it they are aggregated; at least 3.
     pub max_cuts: usize,
 }
 
@@ -72,46 +72,47 @@ pub struct HybridSettings {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct BundleSettings {
-    /// What cuts are of.
+    /// Cuts of components, or of the whole function.
     pub cuts: Cuts,
-    /// How the step length is chosen.
+    /// Strategy for the step length.
     pub strategy: Strategy,
-    /// Initial step length; positive. Symbol `eta_0`; the function is scaled by the norm of its first subgradient. If `None`,
-    /// `adaptive` finds its own and the other strategies begin with 100.
+    /// Initial step length `eta_0`; positive. The function is scaled by the norm of its first subgradient. If `None`,
+    /// `adaptive` finds its own, and the other strategies begin with 100.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub eta0: Option<f64>,
-    /// Consecutive serious steps with the same step length before soft, hard or balancing lets it grow; at least 1.
+    /// Consecutive serious steps with the same step length before soft, hard or balancing increase it; at least 1.
     pub serious_steps: usize,
-    /// Consecutive null steps with the same step length before soft, hard or balancing lets it shrink; at least 1.
+    /// Consecutive null steps with the same step length before soft, hard or balancing decrease it; at least 1.
     pub null_steps: usize,
-    /// Which cuts are forgotten.
+    /// Rule for the removal of cuts.
     #[serde(flatten)]
     pub pruning: Pruning,
 }
 
-/// What cuts are of.
+/// Cuts of components, or of the whole function.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 #[non_exhaustive]
 pub enum Cuts {
-    /// Of each component of a [`SumOracle`](crate::SumOracle): a disaggregated model. Any other oracle has aggregated cuts.
+    /// Cuts of each component of a [`SumOracle`](crate::SumOracle): a disaggregated model. Other oracles get aggregated
+    /// cuts.
     #[default]
     Component,
-    /// Of the whole function, as in the paper.
+    /// Cuts of the whole function, as in the paper.
     Aggregated,
 }
 
-/// Which cuts are forgotten.
+/// Rule for the removal of cuts.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Pruning {
-    /// Steps without weight after which a cut goes; at least 1. Symbol `K`.
+    /// `K`: a cut is removed after this number of steps without weight; at least 1.
     pub lifetime: usize,
-    /// Most cuts held of the whole function, the rest aggregated; at least 3.
+    /// Largest number of cuts of the whole function; beyond it they are aggregated; at least 3.
     pub max_cuts: usize,
-    /// Most cuts held of a component, the rest aggregated; at least 3.
+    /// Largest number of cuts of a component; beyond it they are aggregated; at least 3.
     pub max_component_cuts: usize,
-    /// Most bytes that the cuts of all components may take, the rest aggregated; at least 1,000,000.
+    /// Largest memory of the cuts of all components, in bytes; beyond it they are aggregated; at least 1,000,000.
     pub max_bytes: usize,
 }
 
@@ -122,7 +123,7 @@ pub struct NetworkSettings {
     /// The network. The built-in general model if `None`.
     #[serde(skip)]
     pub model: Option<Arc<Model>>,
-    /// Most cuts held; of more the lightest goes; at least 3.
+    /// Largest number of cuts; beyond it the one with the least weight is removed; at least 3.
     pub max_cuts: usize,
 }
 
@@ -156,7 +157,7 @@ impl Default for BundleSettings {
 }
 
 impl BundleSettings {
-    /// Initial step length of the strategies that do not find their own.
+    /// Initial step length of all strategies but `adaptive`.
     pub(crate) const ETA: f64 = 100.0;
 }
 
@@ -167,7 +168,7 @@ impl Default for Pruning {
 }
 
 impl Pruning {
-    /// For cuts of the whole function, and for cuts of components.
+    /// The rules for cuts of the whole function and for cuts of components.
     pub(crate) fn of_both(&self) -> Prunings {
         let aggregated = model::Pruning { lifetime: self.lifetime, cap: self.max_cuts, bytes: self.max_bytes };
         Prunings { aggregated, components: model::Pruning { cap: self.max_component_cuts, ..aggregated } }
@@ -189,7 +190,7 @@ impl Default for HybridSettings {
 }
 
 impl HybridSettings {
-    /// The same as settings of `auto`.
+    /// These settings as settings of `auto`.
     pub(crate) fn as_auto(&self) -> AutoSettings {
         let pruning = Pruning { lifetime: self.lifetime, max_cuts: self.max_cuts, ..Pruning::default() };
         AutoSettings { model: self.model.clone(), pruning }
@@ -232,19 +233,19 @@ impl Default for Method {
     }
 }
 
-/// One option: all that help texts, checks and documents say of it.
+/// An option: the data for help texts, checks and documentation.
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub struct OptionInfo {
-    /// Its name in configuration files and in Python; the program has dashes for underscores.
+    /// Name in configuration files and in Python. The program uses dashes instead of underscores.
     pub name: &'static str,
     /// The methods that have it.
     pub methods: &'static [&'static str],
-    /// Its values, as help texts show them.
+    /// Its values in help texts.
     pub values: &'static str,
-    /// The value if none is given.
+    /// Its default in help texts.
     pub default: &'static str,
-    /// Its meaning, in a sentence.
+    /// Its meaning in one sentence.
     pub help: &'static str,
 }
 
@@ -263,7 +264,7 @@ pub const OPTIONS: &[OptionInfo] = &[
         &["bundle"],
         "adaptive|constant|soft|hard|balancing",
         "adaptive",
-        "How the step length is chosen",
+        "Strategy for the step length",
     ),
     option(
         "eta0",
@@ -290,7 +291,7 @@ const fn option(
     OptionInfo { name, methods, values, default, help }
 }
 
-/// A method as a table of its name and its options.
+/// A method as a table: its name and its options.
 #[derive(Deserialize)]
 struct Table {
     name: String,
@@ -310,10 +311,10 @@ impl Method {
     /// The names of all methods.
     pub const NAMES: [&'static str; 6] = ["auto", "hybrid", "bundle", "network", "descent", "adam"];
 
-    /// The method of a name, with options by their names; values are as in JSON. A model comes by [`Method::with_model`].
+    /// The method of the given name, with options by name. Values are JSON values. [`Method::with_model`] sets a model.
     ///
     /// # Errors
-    /// If there is no such method, if it does not have one of the options, or if a value cannot be used.
+    /// If there is no such method, if the method does not have one of the options, or if a value is invalid.
     pub fn with_options(
         name: &str,
         options: impl IntoIterator<Item = (String, Value)>,
@@ -321,7 +322,7 @@ impl Method {
         let mut table = serde_json::Map::new();
         for (option, value) in options {
             let info = option_of(name, &option)?;
-            // One by one, so that an error names its option.
+            // Each option is parsed alone, so that an error names it.
             let alone = serde_json::Map::from_iter([(option.clone(), value.clone())]);
             Self::parse(name, alone).map_err(|error| InvalidSetting::new(info.name, error, &value))?;
             table.insert(option, value);
@@ -347,7 +348,7 @@ impl Method {
         }
     }
 
-    /// Uses a model in the place of the built-in one.
+    /// Uses a model instead of the built-in one.
     ///
     /// # Errors
     /// If the method has no network.
@@ -362,7 +363,7 @@ impl Method {
         Ok(self)
     }
 
-    /// The name in the program, in configuration files and in Python.
+    /// Name in the program, in configuration files and in Python.
     #[must_use]
     pub fn name(&self) -> &'static str {
         match self {
@@ -375,18 +376,18 @@ impl Method {
         }
     }
 
-    /// Whether a run can begin with the cuts of an earlier one.
+    /// Whether a run can begin with the cuts of an earlier run.
     pub(crate) fn takes_cuts(&self) -> bool {
         matches!(self, Self::Auto(_) | Self::Hybrid(_) | Self::Bundle(_))
     }
 
-    /// Whether the method keeps cuts, and so can combine primal solutions.
+    /// Whether the method keeps cuts. Only then can it combine primal solutions.
     #[must_use]
     pub fn has_cuts(&self) -> bool {
         !matches!(self, Self::Descent(_) | Self::Adam(_))
     }
 
-    /// The model of a method with a network, where it is not the built-in one.
+    /// The model, if the method has a network and it is not the built-in one.
     #[must_use]
     pub fn model(&self) -> Option<&Arc<Model>> {
         match self {
@@ -414,7 +415,7 @@ impl Method {
     }
 }
 
-/// The option of a name, which the method must have.
+/// The option of the given name. An error if the method does not have it.
 fn option_of(method: &str, option: &str) -> Result<&'static OptionInfo, InvalidSetting> {
     if !Method::NAMES.contains(&method) {
         return Err(InvalidSetting::new("method", listed(&Method::NAMES), method));
@@ -431,7 +432,7 @@ fn option_of(method: &str, option: &str) -> Result<&'static OptionInfo, InvalidS
     Err(InvalidSetting::new(info.name, expected, format!("method {method}")))
 }
 
-/// Names in a row: `a, b or c`.
+/// A list of names: `a, b or c`.
 pub(crate) fn listed(names: &[&str]) -> String {
     match names {
         [] => "none".to_string(),

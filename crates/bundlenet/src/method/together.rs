@@ -1,18 +1,18 @@
-//! Proposals of a network for many runs from one pass: its weights are read once for all of them.
+//! Proposals of a network for many runs in one pass, which reads its weights once.
 
 use std::time::Instant;
 
 use super::BundleMethod;
 use crate::network::{Eyes, Network, NetworkProposer, Real, Tape};
 
-/// Runs that go in step: reading the weights of a large network once for many of them pays; with a small one, the bundles of
-/// several runs would only drive each other out of the cache.
+/// Number of runs that go in step. For a large network one pass over its weights serves many runs. For a small network
+/// the bundles of many runs would only compete for the cache.
 pub(crate) fn runs_in_step(network: &Network<f32>) -> usize {
     const WEIGHTS_FOR_EACH: usize = 1 << 15;
     (network.weights.len() / WEIGHTS_FOR_EACH).clamp(1, 16)
 }
 
-/// Finds the proposals of all methods in one pass, at a step of the tape.
+/// Computes the proposals of all methods in one pass, at a step of the tape.
 pub(crate) fn propose_together<S: Real, E: Eyes>(
     network: &Network<S>,
     tape: &mut Tape<S>,

@@ -1,8 +1,8 @@
 //! Cuts of the whole function.
 //!
-//! A cut `i` is a subgradient `g_i` and its linearisation error at the centre `c`,
-//! `alpha_i = f(c) - f(x_i) - g_i'(c - x_i) >= 0`; the model is `max_i f(c) - alpha_i + g_i'(x - c)`. The bundle keeps the
-//! Gram matrix of the subgradients up to date: one new row for each cut.
+//! Cut `i` is a subgradient `g_i` and its linearisation error at the centre `c`, `alpha_i = f(c) - f(x_i) - g_i'(c -
+//! x_i) >= 0`. The model is `max_i f(c) - alpha_i + g_i'(x - c)`. The bundle keeps the Gram matrix of the subgradients
+//! up to date: each new cut adds one row.
 
 use bundlenet_linalg::simd::{Block, blocks_for, flat};
 use bundlenet_linalg::sparse::{pairs, sparse_dot};
@@ -11,7 +11,7 @@ use bundlenet_linalg::vectors::{Padded, add_scaled, combine, dot, dots};
 use super::{Centre, Model, Proposal, Pruning, Saved, SavedCuts, Sight};
 use crate::oracle::{CutsOf, Detail, Domain, Evaluation, Primal};
 
-/// Cuts have fixed places, so that a method can refer to them; places of removed cuts are used again.
+/// Cuts of the whole function around a stability centre. A cut keeps its place; places of removed cuts are reused.
 #[derive(Clone, Debug)]
 pub(crate) struct Bundle {
     dim: usize,
@@ -22,36 +22,37 @@ pub(crate) struct Bundle {
     /// Inner products of all subgradients: `gram[i * stride + j]`.
     gram: Vec<f64>,
     stride: usize,
-    /// Linearisation errors by place; infinite where there is no cut.
+    /// Linearisation errors by place; infinite at an empty place.
     errors: Vec<f64>,
     /// Steps since a cut last had a weight.
     ages: Vec<usize>,
-    /// A new number for each cut ever taken, by place: tells whether a place still holds the same cut.
+    /// Numbers of the cuts, by place. Every new cut gets a new number, so a reused place can be recognised.
     stamps: Vec<u64>,
     taken: u64,
     newest: usize,
     live: usize,
     products: Vec<f64>,
     weighing: Weighing,
-    /// Whether the variables are free: then the direction is a sum of subgradients, and nothing else.
+    /// Whether all variables are free. The direction is then a combination of subgradients alone.
     is_free: bool,
-    /// Products of all subgradients with the way to the last trial point, by place.
+    /// Products of all subgradients with the step from the centre to the last trial point, by place.
     slopes: Vec<f64>,
-    /// Primal solutions by place; none where they are not kept.
+    /// Primal solutions by place; empty if they are not kept.
     primals: Vec<Primal>,
 }
 
-/// Who weighs the cuts, and so decides which of them are worth keeping.
+/// Source of the weights on the cuts. It decides which cuts are kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Weighing {
-    /// The master problem: a cut without weight can go, and of two cuts with the same subgradient one is enough.
+    /// The master problem. Cuts without weight may be removed, and equal subgradients are merged.
     Master,
-    /// A network, whose weights do not come from the model: all cuts stay while there is room, then the lightest go.
+    /// A network. Its weights do not come from the model, so all cuts stay until the cap; then the lightest are
+    /// removed.
     Network,
 }
 
 impl Bundle {
-    /// A bundle around a point with the function's value there, and room for so many cuts.
+    /// An empty bundle around a centre with the given value, with memory for `capacity` cuts.
     pub(crate) fn new(centre: &[f64], value: f64, domain: &Domain, capacity: usize) -> Self {
         let dim = centre.len();
         let mut bundle = Self {
@@ -77,13 +78,13 @@ impl Bundle {
         bundle
     }
 
-    /// A bundle around the point of an evaluation, with its cut.
+    /// A bundle around the point of an evaluation, with the cut of that evaluation.
     pub(crate) fn around(start: &Evaluation, domain: &Domain, cap: usize) -> Self {
         let bundle = Self::new(&start.point, start.value, domain, cap.min(super::FIRST_CUTS));
         bundle.with_cut(&start.subgradient, 0.0, start.solutions.as_ref().map(Primal::of_all))
     }
 
-    /// Adds a cut with its linearisation error and, where they are kept, its primal solution.
+    /// Adds a cut with its linearisation error and, if they are kept, its primal solution.
     pub(crate) fn with_cut(mut self, subgradient: &Padded, error: f64, primal: Option<Primal>) -> Self {
         self.insert(subgradient, error, primal);
         self
@@ -102,7 +103,7 @@ impl Bundle {
         self
     }
 
-    /// Changes who weighs the cuts.
+    /// Sets the source of the weights.
     pub(crate) fn weighed_by(self, weighing: Weighing) -> Self {
         Self { weighing, ..self }
     }
@@ -111,7 +112,7 @@ impl Bundle {
         self.dim
     }
 
-    /// Place of the last cut inserted or merged.
+    /// Place of the last inserted or merged cut.
     pub(crate) fn newest(&self) -> usize {
         self.newest
     }
@@ -125,7 +126,7 @@ impl Bundle {
         self.errors[place].is_finite()
     }
 
-    /// Linearisation errors by place; infinite where there is no cut.
+    /// Linearisation errors by place; infinite at an empty place.
     pub(crate) fn errors(&self) -> &[f64] {
         &self.errors
     }
@@ -138,31 +139,31 @@ impl Bundle {
         &self.rows[place * self.blocks..(place + 1) * self.blocks]
     }
 
-    /// The largest square of a subgradient.
+    /// The largest squared norm of a subgradient.
     pub(crate) fn largest_square(&self) -> f64 {
         let live = (0..self.errors.len()).filter(|&place| self.is_live(place));
         live.map(|place| self.gram[place * self.stride + place]).fold(0.0, f64::max)
     }
 
-    /// Inner products of a cut's subgradient with all others, by place.
+    /// Inner products of one subgradient with all others, by place.
     pub(crate) fn gram_row(&self, place: usize) -> &[f64] {
         &self.gram[place * self.stride..place * self.stride + self.errors.len()]
     }
 
-    /// Writes the sum of subgradients with weights.
+    /// Writes the weighted sum of subgradients.
     pub(crate) fn aggregate(&self, weights: &[(usize, f64)], sum: &mut Padded) {
         combine(&self.rows, weights, &mut sum.0);
     }
 
     /// Writes the inner product of every subgradient with a vector, by place.
     pub(crate) fn products(&self, vector: &Padded, products: &mut Vec<f64>) {
-        // What is left of places without a cut must not be scaled again and again.
+        // Empty places get 0: old numbers there would be scaled again and again.
         products.clear();
         products.resize(self.errors.len(), 0.0);
         self.live_products(vector, products);
     }
 
-    /// As [`Bundle::products`], run by run of live cuts: reading all cuts is what a step spends most of its time on.
+    /// As [`Bundle::products`], for ranges of live cuts. Reading the cuts is the most expensive part of a step.
     fn live_products(&self, vector: &Padded, products: &mut [f64]) {
         let mut start = 0;
         for run in self.errors.chunk_by(|a, b| a.is_finite() == b.is_finite()) {
@@ -174,7 +175,7 @@ impl Bundle {
         }
     }
 
-    /// Moves the centre a share of the way to the point that the slopes lead to.
+    /// Moves the centre a share of the way to `point` and updates the errors. `slopes` must belong to that point.
     fn move_towards(&mut self, point: &[f64], value: f64, share: f64) {
         let rise = value - self.centre.value;
         for (error, slope) in self.errors.iter_mut().zip(&self.slopes) {
@@ -184,15 +185,15 @@ impl Bundle {
         self.centre.move_towards(point, value, share);
     }
 
-    /// Products of all subgradients with the way to the last trial point, by place, where they were needed.
+    /// Products of all subgradients with the step to the last trial point, by place. Written only if they were needed.
     pub(crate) fn slopes(&self) -> &[f64] {
         &self.slopes
     }
 
-    /// Adds a cut with its linearisation error at the centre and returns its place; a cut with the same subgradient is
-    /// merged with it.
+    /// Adds a cut with its linearisation error at the centre and returns its place. A cut with the same subgradient is
+    /// merged with the existing one.
     pub(crate) fn insert(&mut self, subgradient: &Padded, error: f64, primal: Option<Primal>) -> usize {
-        // Round-off may make an error slightly negative; convexity does not.
+        // Errors are nonnegative by convexity, up to round-off.
         let error = error.max(0.0);
         let mut products = std::mem::take(&mut self.products);
         products.resize(self.errors.len(), 0.0);
@@ -201,7 +202,7 @@ impl Bundle {
         let candidates = if self.weighing == Weighing::Master { self.errors.len() } else { 0 };
         let twin = (0..candidates).find(|&place| {
             let other = self.gram[place * self.stride + place];
-            // The products only tell that two cuts may be equal: they lose half of the digits.
+            // The products lose half of the digits: they only select candidates for an exact comparison.
             let may_be_equal = (other + square - 2.0 * products[place]).abs() <= 1e-14 * (other + square);
             self.is_live(place) && may_be_equal && self.is_twin(place, subgradient, square)
         });
@@ -223,7 +224,7 @@ impl Bundle {
         place
     }
 
-    /// Whether the subgradient at a place is the one about to be inserted, up to rounding.
+    /// Whether the subgradient at a place equals the given one up to rounding.
     fn is_twin(&self, place: usize, subgradient: &Padded, square: f64) -> bool {
         let pairs = flat(self.row(place)).iter().zip(flat(&subgradient.0));
         pairs.map(|(a, b)| (a - b) * (a - b)).sum::<f64>() <= 1e-28 * square
@@ -264,7 +265,7 @@ impl Bundle {
     /// Makes room for `capacity` cuts.
     fn reserve(&mut self, capacity: usize) {
         let capacity = capacity.max(8);
-        // Reserved and not filled: pages that no cut ever needs are never touched.
+        // Reserved but not filled: memory pages without cuts are never touched.
         self.rows.reserve(capacity * self.blocks - self.rows.len());
         let mut gram = vec![0.0; capacity * capacity];
         for place in 0..self.errors.len() {
@@ -279,7 +280,7 @@ impl Bundle {
         self.products.reserve(capacity);
     }
 
-    /// Ages the cuts without weight and forgets those that had none for `lifetime` steps, except for `newest`.
+    /// Increases the age of cuts without weight and removes those older than `lifetime`, except for `newest`.
     fn age(&mut self, weights: &[(usize, f64)], newest: usize, lifetime: usize) {
         self.ages.iter_mut().for_each(|age| *age += 1);
         weights.iter().for_each(|&(place, _)| self.ages[place] = 0);
@@ -298,8 +299,8 @@ impl Bundle {
         }
     }
 
-    /// Makes room for one more cut under a cap by forgetting those with the least weight, of several the oldest; true if there
-    /// were any.
+    /// Removes the cuts with the smallest weight, the oldest first among equals, until there is room for one more under
+    /// the cap. True if any were removed.
     fn forget_lightest(&mut self, cap: usize, weights: &[(usize, f64)]) -> bool {
         let before = self.live;
         while self.live >= cap {
@@ -316,9 +317,8 @@ impl Bundle {
         self.live < before
     }
 
-    /// Makes room for one more cut under a cap; true if that took an aggregate. Forgets the oldest cut without weight or, where
-    /// all have one, replaces two of them by the aggregate of all. That aggregate is all the convergence proof needs to
-    /// keep.
+    /// Makes room for one more cut under a cap. Removes the oldest cut without weight. If all cuts have weight,
+    /// replaces the two lightest by the aggregate of all: convergence needs no other cut. True if it made an aggregate.
     fn make_room(&mut self, cap: usize, weights: &[(usize, f64)]) -> bool {
         while self.live >= cap {
             let weight =
@@ -342,13 +342,13 @@ impl Bundle {
         false
     }
 
-    /// The sum of primal solutions with weights, where they are kept.
+    /// The weighted sum of primal solutions, if they are kept.
     fn combined_primal(&self, weights: &[(usize, f64)]) -> Option<Primal> {
         let parts = weights.iter().map(|&(place, weight)| (weight, &self.primals[place]));
         (!self.primals.is_empty()).then(|| Primal::combine(parts))
     }
 
-    /// Adds the Gram rows of cuts with weights: products of every subgradient with their sum, by place.
+    /// Weighted sum of Gram rows: the products of every subgradient with the weighted sum of subgradients, by place.
     pub(crate) fn gram_combine(&self, weights: &[(usize, f64)], products: &mut Vec<f64>) {
         products.clear();
         products.resize(self.errors.len(), 0.0);
@@ -357,8 +357,8 @@ impl Bundle {
 }
 
 impl Bundle {
-    /// Writes the products of all subgradients with the step from the centre to the trial point. They are in the Gram matrix,
-    /// unless bounds bend the direction or a cut with weight has just been forgotten.
+    /// Writes the products of all subgradients with the step from the centre to the trial point. The Gram matrix gives
+    /// them, unless bounds change the direction or a cut with weight has just been removed.
     fn write_slopes(&mut self, proposal: &Proposal, are_weights_whole: bool) {
         let mut slopes = std::mem::take(&mut self.slopes);
         if self.is_free && are_weights_whole {
@@ -393,7 +393,7 @@ impl Model for Bundle {
             Weighing::Master => self.make_room(pruning.cap, &proposal.weights),
         };
         let taken = self.taken;
-        // A network sees the slopes even where the centre stays.
+        // A network reads the slopes even if the centre stays.
         if share > 0.0 || self.weighing == Weighing::Network {
             self.write_slopes(proposal, !is_thinned);
             self.move_towards(&seen.point, seen.value, share);
@@ -422,7 +422,7 @@ impl Model for Bundle {
 
 #[cfg(test)]
 impl Bundle {
-    /// A bundle of given cuts: subgradients and linearisation errors.
+    /// A bundle of the given subgradients and linearisation errors.
     pub(crate) fn of_cuts(centre: &[f64], cuts: &[(Vec<f64>, f64)]) -> Self {
         let mut bundle = Self::new(centre, 0.0, &Domain::Free, cuts.len());
         cuts.iter().for_each(|cut| bundle.insert_cut(cut));
@@ -433,7 +433,7 @@ impl Bundle {
         self.insert(&Padded::of(subgradient), *error, None);
     }
 
-    /// Forgets the cut with a subgradient.
+    /// Removes the cut with the given subgradient.
     pub(crate) fn forget_cut(&mut self, subgradient: &[f64]) {
         let is_it = |place: &usize| self.is_live(*place) && &flat(self.row(*place))[..self.dim] == subgradient;
         if let Some(place) = (0..self.places()).find(is_it) {

@@ -1,12 +1,12 @@
-//! The stability centre, and how it moves.
+//! The stability centre, and its movement after a step.
 
-/// The point that the cuts are around.
+/// The stability centre: the reference point of the cuts.
 #[derive(Clone, Debug)]
 pub(crate) struct Centre {
     pub(crate) point: Vec<f64>,
-    /// The function's value there, or an upper bound.
+    /// Value of the function at the centre, or an upper bound on it.
     pub(crate) value: f64,
-    /// Whether it is the value.
+    /// Whether `value` is the value itself.
     pub(crate) is_exact: bool,
 }
 
@@ -15,8 +15,8 @@ impl Centre {
         Self { point: point.to_vec(), value, is_exact: true }
     }
 
-    /// Moves a share of the way to a point where the function has the given value; the centre's value moves by the same share,
-    /// which is an upper bound by convexity.
+    /// Moves a share of the way to a point with the given value. The value of the centre is interpolated in the same
+    /// way; by convexity it is an upper bound.
     pub(crate) fn move_towards(&mut self, point: &[f64], value: f64, share: f64) {
         if share == 1.0 {
             self.point.copy_from_slice(point);
@@ -31,24 +31,24 @@ impl Centre {
     }
 }
 
-/// How the centre moves after a step.
+/// Rule for the movement of the centre after a step.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum CentrePolicy {
-    /// A serious step moves it to the trial point, a null step leaves it.
+    /// A serious step moves it to the trial point; a null step leaves it.
     Hard,
     /// Every step moves it towards the trial point by the softmin of the two values,
-    /// `sigmoid((f(centre) - f(trial)) / temperature + offset)`; the paper has temperature 1 and offset 0.
+    /// `sigmoid((f(centre) - f(trial)) / temperature + offset)`. The paper has temperature 1 and offset 0.
     Soft { temperature: f64, offset: f64 },
-    /// Every step moves it towards the trial point, to `factor` times the minimum of the parabola through the two values that
-    /// begins with the promised slope.
+    /// Every step moves it towards the trial point, to `factor` times the minimum of a parabola. The parabola goes
+    /// through the two values and begins with the predicted slope.
     Parabola { factor: f64 },
-    /// Every step moves it to the minimum of the model with the new cut, at most to the trial point.
+    /// Every step moves it to the minimum of the model with the new cut, but not beyond the trial point.
     Reach,
 }
 
 impl CentrePolicy {
-    /// Share of the way to the trial point, from `f(trial) - f(centre)`, the decrease that the model promised, and the minimum
-    /// of the model with the new cut on that way.
+    /// Share of the way to the trial point. `rise` is `f(trial) - f(centre)`, `promised` the decrease predicted by the
+    /// model, `reach` the minimum of the model with the new cut, as a multiple of the way.
     pub(crate) fn share(self, is_serious: bool, rise: f64, promised: f64, reach: Option<f64>) -> f64 {
         match self {
             Self::Hard => f64::from(is_serious),

@@ -1,7 +1,8 @@
 //! Cuts of each component of a sum, `f = linear'x + sum_a f_a(x)`.
 //!
-//! A component's cut is sparse: an arc's touches the multipliers of its two nodes only. Most components need few cuts, and most
-//! evaluations bring a cut that is there already, so the cuts of a component are told apart by their entries.
+//! The cut of a component is sparse: that of an arc has entries for the multipliers of its two nodes only. Most
+//! components need few cuts, and most evaluations repeat an existing cut. So the cuts of a component are compared by
+//! their entries.
 
 use std::hash::Hasher;
 use std::ops::Range;
@@ -15,18 +16,18 @@ use crate::oracle::{CutsOf, Detail, Evaluation, Lines, Primal, Solutions};
 /// A cut of a component.
 #[derive(Clone, Debug)]
 pub(crate) struct Cut {
-    /// A number that no other cut of the bundle ever has.
+    /// Number of the cut; unique in the bundle.
     id: u64,
-    /// Where its entries are; a cut without any is nowhere.
+    /// Range of its entries; empty for a zero subgradient.
     entries: Range<usize>,
     /// Linearisation error at the centre.
     pub(crate) error: f64,
-    /// Weight in the last proposal; those of a component add up to 1.
+    /// Weight in the last proposal. The weights of a component add up to 1.
     pub(crate) weight: f64,
     /// Steps since it last had a weight.
     age: usize,
     hash: u64,
-    /// The primal solution that it comes from, where they are kept.
+    /// Its primal solution, if they are kept.
     primal: Option<Box<Primal>>,
 }
 
@@ -36,18 +37,18 @@ pub(crate) struct Component {
     /// Value at the centre.
     value: f64,
     pub(crate) cuts: Vec<Cut>,
-    /// Inner products of its subgradients, row by row.
+    /// Gram matrix of its subgradients, row by row.
     gram: Vec<f64>,
 }
 
 impl Component {
-    /// Inner products of a cut's subgradient with all others.
+    /// Inner products of one subgradient with all others.
     pub(crate) fn gram_row(&self, cut: usize) -> &[f64] {
         let count = self.cuts.len();
         &self.gram[cut * count..(cut + 1) * count]
     }
 
-    /// Appends a cut, its products with those before it, and its square.
+    /// Appends a cut. `products` are its products with the cuts before it, then its square.
     fn push(&mut self, cut: Cut, products: &[f64]) {
         let count = self.cuts.len();
         self.gram.resize((count + 1) * (count + 1), 0.0);
@@ -59,7 +60,7 @@ impl Component {
         self.cuts.push(cut);
     }
 
-    /// Keeps the cuts that pass; returns how many entries the others had.
+    /// Keeps the cuts that pass the test. Returns the number of entries of the removed ones.
     fn retain(&mut self, is_kept: impl Fn(&Cut) -> bool) -> usize {
         let count = self.cuts.len();
         if self.cuts.iter().all(&is_kept) {
@@ -78,42 +79,42 @@ impl Component {
     }
 }
 
-/// The cuts of all components around a common centre.
+/// The cuts of all components around a common stability centre: the disaggregated model.
 #[derive(Clone, Debug)]
 pub(crate) struct ComponentBundle {
     centre: Centre,
     /// Coefficients of the linear part.
     linear: Vec<f64>,
     components: Vec<Component>,
-    /// Coordinates and entries of all cuts, one after the other.
+    /// Coordinates and entries of all cuts, cut by cut.
     coordinates: Vec<u32>,
     entries: Vec<f64>,
-    /// Entries of cuts that are no more.
+    /// Number of entries of removed cuts.
     unused: usize,
-    /// Cuts ever taken.
+    /// Number of cuts taken so far.
     taken: u64,
     /// The metric: a step `d` costs `sum_j d_j^2 / (2 eta metric_j)`.
     metric: Vec<f64>,
-    /// What the metric is a multiple of, and the steps after which it stays as it is.
+    /// Unit of the metric, and the number of steps in which it will still be adjusted.
     metric_unit: f64,
     metric_steps: usize,
     has_metric: bool,
-    /// Products of all cuts' subgradients with the way to the last trial point, one component after the other, and errors of
-    /// the components' new cuts.
+    /// Products of all subgradients with the step to the last trial point, component by component, and the
+    /// linearisation errors of the new cuts.
     slopes: Vec<f64>,
     new_errors: Vec<f64>,
-    /// Zero everywhere between two uses.
+    /// Work space; zero between two uses.
     scatter: Vec<f64>,
     way: Vec<f64>,
     products: Vec<f64>,
     kinks: Vec<(f64, f64)>,
 }
 
-/// Steps in which the metric is adjusted to the cuts. Later changes bring nothing, and cost products of all cuts.
+/// Steps in which the metric is adjusted to the cuts. Later changes gain nothing and need the products of all cuts.
 const METRIC_STEPS: usize = 10;
 
 impl ComponentBundle {
-    /// No cuts around a centre.
+    /// A bundle without cuts.
     fn empty(centre: Centre, linear: Vec<f64>, count: usize) -> Self {
         Self {
             centre,
@@ -136,7 +137,8 @@ impl ComponentBundle {
         }
     }
 
-    /// Cuts around the point of an evaluation: those taken there, with the primal solutions they come from where those are kept.
+    /// The bundle of an evaluation: its point is the centre, its minorants are the cuts. Primal solutions come along if
+    /// they are kept.
     pub(crate) fn around(start: &Evaluation, linear: &[f64]) -> Self {
         let Evaluation { point, value, minorants, solutions, .. } = start;
         let mut bundle = Self::empty(Centre::new(point, *value), linear.to_vec(), minorants.len());
@@ -148,8 +150,8 @@ impl ComponentBundle {
         bundle
     }
 
-    /// Lets the metric follow the cuts for some steps: the more a coordinate's entries vary, the shorter are the steps along it.
-    /// The first step stays as long as it would be without a metric.
+    /// Switches on a metric that follows the cuts for some steps: steps are shorter along coordinates whose entries
+    /// vary more. The length of the first step does not change.
     pub(crate) fn with_metric(mut self) -> Self {
         let mut first = self.linear.clone();
         for cut in self.components.iter().flat_map(|component| &component.cuts) {
@@ -170,7 +172,7 @@ impl ComponentBundle {
         &self.metric
     }
 
-    /// Computes the metric, and all that depends on it, for the cuts as they are.
+    /// Computes the metric of the present cuts, and everything that depends on it.
     fn update_metric(&mut self) {
         self.write_metric();
         let mut scatter = std::mem::take(&mut self.scatter);
@@ -215,13 +217,13 @@ impl ComponentBundle {
             }
         }
         self.scatter = largest;
-        // A coordinate that no cut touches is never moved.
+        // A coordinate without entries never moves.
         let unit = self.metric_unit;
         metric.iter_mut().for_each(|entry| *entry = if *entry > 0.0 { unit / entry.sqrt() } else { unit });
         self.metric = metric;
     }
 
-    /// Where the model with the new cuts is least along the way: at this multiple of it.
+    /// Minimum of the model with the new cuts along the step to the trial point, as a multiple of that step.
     fn find_reach(&mut self, seen: &Evaluation) -> f64 {
         let mut kinks = std::mem::take(&mut self.kinks);
         kinks.clear();
@@ -232,7 +234,7 @@ impl ComponentBundle {
             let slopes = &self.slopes[first..first + component.cuts.len()];
             first += component.cuts.len();
             let lines = || slopes.iter().zip(&component.cuts).map(|(slope, cut)| (*slope, cut.error)).chain([newest]);
-            // The line that is highest at the centre, of several the steepest.
+            // The line that is highest at the centre; the steepest one among equals.
             let highest = |a: (f64, f64), b: (f64, f64)| if b.1 < a.1 || (b.1 == a.1 && b.0 > a.0) { b } else { a };
             let mut line = lines().fold(newest, highest);
             slope += line.0;
@@ -264,7 +266,7 @@ impl ComponentBundle {
         reach
     }
 
-    /// Adds the cuts of an evaluation elsewhere.
+    /// Adds the cuts of an evaluation at another point.
     pub(crate) fn insert_all(&mut self, Evaluation { point, minorants, solutions, .. }: &Evaluation) {
         let way: Vec<f64> = self.centre.point.iter().zip(point).map(|(to, from)| to - from).collect();
         for index in 0..self.components.len() {
@@ -290,7 +292,7 @@ impl ComponentBundle {
         &self.linear
     }
 
-    /// Entries of all cuts, and the cuts themselves: what a pass over the model reads.
+    /// Number of entries and cuts: the amount of data that one pass over the model reads.
     pub(crate) fn size(&self) -> usize {
         self.entries.len() - self.unused + self.len()
     }
@@ -299,7 +301,7 @@ impl ComponentBundle {
         &self.components
     }
 
-    /// The cuts of a component, to set their weights.
+    /// The cuts of a component, mutable, for their weights.
     pub(crate) fn cuts_mut(&mut self, component: usize) -> &mut [Cut] {
         &mut self.components[component].cuts
     }
@@ -309,7 +311,7 @@ impl ComponentBundle {
         (&self.coordinates[cut.entries.clone()], &self.entries[cut.entries.clone()])
     }
 
-    /// The product of a cut's subgradient with a vector.
+    /// The inner product of a cut's subgradient with a vector.
     pub(crate) fn product(&self, cut: &Cut, vector: &[f64]) -> f64 {
         sparse_dot(self.subgradient(cut), vector)
     }
@@ -322,8 +324,8 @@ impl ComponentBundle {
         }
     }
 
-    /// Adds a cut with its linearisation error; a cut that is there already only gets the smaller error, and the primal solution
-    /// that goes with it. Returns its place, and whether the model says more now.
+    /// Adds a cut with its linearisation error. If the cut exists already, it keeps the smaller error and the primal
+    /// solution of that one. Returns its place, and whether the model has changed.
     fn insert(
         &mut self,
         component: usize,
@@ -331,7 +333,7 @@ impl ComponentBundle {
         error: f64,
         primal: impl FnOnce() -> Option<Box<Primal>>,
     ) -> (usize, bool) {
-        // Round-off may make an error slightly negative; convexity does not.
+        // Errors are nonnegative by convexity, up to round-off.
         let error = error.max(0.0);
         let hash = hash(coordinates, entries);
         let is_twin = |cut: &Cut| cut.hash == hash && self.subgradient(cut) == (coordinates, entries);
@@ -346,7 +348,7 @@ impl ComponentBundle {
             return (twin, is_tighter);
         }
         for (&coordinate, &entry) in coordinates.iter().zip(entries) {
-            // A coordinate may come more than once.
+            // A coordinate may occur more than once.
             self.scatter[coordinate as usize] += self.metric[coordinate as usize] * entry;
         }
         let mut products = std::mem::take(&mut self.products);
@@ -369,8 +371,8 @@ impl ComponentBundle {
         (component.cuts.len() - 1, true)
     }
 
-    /// Adds up a component's cuts with their weights: writes the coordinates they touch and, there, the sums of their entries;
-    /// returns the sum of their errors.
+    /// Weighted sum of a component's cuts. Writes the coordinates with entries and the sums there, and returns the
+    /// weighted sum of the linearisation errors.
     fn combine(&self, component: &Component, coordinates: &mut Vec<u32>, sums: &mut [f64]) -> f64 {
         coordinates.clear();
         let mut error = 0.0;
@@ -384,7 +386,7 @@ impl ComponentBundle {
         error
     }
 
-    /// The combination of all cuts with their weights, as a cut of the whole function: subgradient and linearisation error.
+    /// The weighted sum of all cuts as a cut of the whole function: subgradient and linearisation error.
     pub(crate) fn aggregate_all(&self) -> (Padded, f64) {
         let mut sum = Padded::of(&self.linear);
         let mut error = 0.0;
@@ -395,8 +397,8 @@ impl ComponentBundle {
         (sum, error)
     }
 
-    /// Makes room for one more cut of a component under a cap. Forgets the oldest cut without weight or, where all have one,
-    /// replaces the lightest by the aggregate of all, which is all that convergence needs.
+    /// Makes room for one more cut of a component under a cap. Removes the oldest cut without weight. If all cuts have
+    /// weight, replaces the lightest by the aggregate of all: convergence needs no other cut.
     fn make_room(&mut self, component: usize, cap: usize) {
         while self.components[component].cuts.len() >= cap {
             let cuts = &self.components[component].cuts;
@@ -410,7 +412,7 @@ impl ComponentBundle {
         }
     }
 
-    /// Replaces the lightest cuts of a component by the aggregate of all.
+    /// Replaces the `count` lightest cuts of a component by the aggregate of all.
     fn replace_by_aggregate(&mut self, component: usize, count: usize) {
         let mut sums = std::mem::take(&mut self.scatter);
         let mut coordinates = vec![];
@@ -425,19 +427,19 @@ impl ComponentBundle {
         let weight: f64 = by_weight.iter().map(|(weight, _)| weight).sum();
         let is_lightest = |cut: &Cut| by_weight.iter().any(|(_, id)| *id == cut.id);
         self.unused += self.components[component].retain(|cut| !is_lightest(cut));
-        // The aggregate may be a cut that was there, with a weight of its own.
+        // The aggregate may equal an existing cut that has a weight already.
         let (place, _) = self.insert(component, (&coordinates, &entries), error, || primal);
         let cuts = &mut self.components[component].cuts;
         cuts[place].weight = if cuts.len() == 1 { 1.0 } else { cuts[place].weight + weight };
     }
 
-    /// Bytes that the cuts take.
+    /// Memory of the cuts, in bytes.
     fn bytes(&self) -> usize {
         let grams: usize = self.components.iter().map(|component| component.gram.capacity()).sum();
         12 * self.entries.capacity() + 8 * grams
     }
 
-    /// Forgets the cuts without weight and, should that not do, all but the aggregates.
+    /// Removes the cuts without weight and, if that is not enough, all cuts but the aggregates.
     fn shrink(&mut self, bytes: usize) {
         for component in 0..self.components.len() {
             self.unused += self.components[component].retain(|cut| cut.weight > 0.0);
@@ -456,7 +458,7 @@ impl ComponentBundle {
         }
     }
 
-    /// Closes the gaps that forgotten cuts have left.
+    /// Closes the gaps that removed cuts have left.
     fn compact(&mut self) {
         let used = self.entries.len() - self.unused;
         let (mut coordinates, mut entries) = (Vec::with_capacity(used), Vec::with_capacity(used));
@@ -470,15 +472,15 @@ impl ComponentBundle {
     }
 }
 
-/// Kinks of the model farther away, as a multiple of the way to the trial point, are not looked for.
+/// Largest distance at which kinks of the model are searched, as a multiple of the step to the trial point.
 const FARTHEST: f64 = 100.0;
 
-/// The primal solution of a component, where they are kept.
+/// The primal solution of a component, if they are kept.
 fn primal_of(solutions: Option<&Solutions>, component: usize) -> Option<Box<Primal>> {
     solutions.map(|solutions| Box::new(Primal::of(solutions, component..component + 1)))
 }
 
-/// The sum of the primal solutions of cuts with their weights, where they are kept.
+/// The weighted sum of the cuts' primal solutions, if they are kept.
 fn combined_primal<'a>(cuts: impl Iterator<Item = &'a Cut> + Clone) -> Option<Primal> {
     let weighted = cuts.filter(|cut| cut.weight > 0.0);
     let parts = weighted.filter_map(|cut| Some((cut.weight, &**cut.primal.as_ref()?)));
@@ -597,7 +599,7 @@ pub(crate) type SparseCut = (Vec<(u32, f64)>, f64);
 
 #[cfg(test)]
 impl ComponentBundle {
-    /// Given cuts, by component.
+    /// A bundle of the given cuts, by component.
     pub(crate) fn of_cuts(centre: &[f64], linear: Vec<f64>, cuts: &[Vec<SparseCut>]) -> Self {
         let mut bundle = Self::empty(Centre::new(centre, 0.0), linear, cuts.len());
         for (component, cuts) in cuts.iter().enumerate() {
@@ -622,7 +624,7 @@ mod tests {
         (entries.into_iter().map(|at| (at, stream.normal())).collect(), stream.normal().abs())
     }
 
-    /// Value of the model at a point, relative to the centre's value, for components whose value at the centre is 0.
+    /// Value of the model at a point, relative to the centre. The components have the value 0 at the centre.
     fn model(bundle: &ComponentBundle, point: &[f64]) -> f64 {
         let way: Vec<f64> = point.iter().zip(&bundle.centre().point).map(|(to, from)| to - from).collect();
         let linear: f64 = bundle.linear.iter().zip(&way).map(|(entry, way)| entry * way).sum();
@@ -633,8 +635,8 @@ mod tests {
         linear + bundle.components.iter().map(of).sum::<f64>()
     }
 
-    /// Aggregation under a cap and under a limit of bytes keeps the combination of all cuts, which never exceeds the model
-    /// before, and the weights.
+    /// Aggregation, under a cap or a limit of bytes, keeps the weighted sum of all cuts. It never raises the model, and
+    /// the weights still add up to 1.
     #[test]
     fn aggregation_keeps_the_combination() {
         let mut stream = Stream::new(3, "components", 0);
@@ -644,7 +646,7 @@ mod tests {
                 (0..4).map(|_| (0..2 + stream.below(6)).map(|_| random_cut(&mut stream, dim)).collect()).collect();
             let mut bundle = ComponentBundle::of_cuts(&vec![0.0; dim], vec![0.5; dim], &cuts);
             for component in &mut bundle.components {
-                // Some without weight; cuts without entries are among them.
+                // Some weights are 0, also of cuts without entries.
                 component.cuts.iter_mut().for_each(|cut| cut.weight = stream.below(3) as f64);
                 component.cuts[0].weight += 1.0;
                 let total: f64 = component.cuts.iter().map(|cut| cut.weight).sum();
@@ -671,7 +673,7 @@ mod tests {
         }
     }
 
-    /// Where the aggregate of all cuts is one of them, that one gets the weight of those replaced.
+    /// If the aggregate equals an existing cut, that cut gets the weight of the replaced ones.
     #[test]
     fn an_aggregate_may_be_a_cut_that_is_there() {
         let cut = |entry: f64| (vec![(0, entry)], 1.0);
@@ -693,7 +695,7 @@ mod tests {
         assert_eq!(bundle.components[0].cuts[0].error, 1.0);
         bundle.insert_cut(0, &(vec![(0, 1.0), (1, -2.0)], 1.0));
         assert_eq!(bundle.components[0].gram_row(0), [5.0, 1.0]);
-        // 3 in the first coordinate, in two parts.
+        // 3 in the first coordinate, as the sum of two entries.
         bundle.insert_cut(0, &(vec![(0, 1.0), (0, 2.0)], 1.0));
         assert_eq!(bundle.components[0].gram_row(2), [3.0, 3.0, 9.0]);
         bundle.update_metric();

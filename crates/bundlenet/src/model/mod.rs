@@ -1,7 +1,7 @@
 //! The model of the function: a stability centre, and cuts around it.
 //!
-//! The loop of the bundle method works with any [`Model`]: cuts of the whole function ([`Bundle`]), or cuts of each of its
-//! components ([`ComponentBundle`]).
+//! The bundle method works with any [`Model`]: with cuts of the whole function ([`Bundle`]), or with cuts of each
+//! component ([`ComponentBundle`], the disaggregated model).
 
 mod aggregated;
 mod centre;
@@ -19,12 +19,12 @@ pub(crate) use saved::{Saved, SavedCuts, StepLength};
 
 use crate::oracle::{Detail, Evaluation, Lines, Primal};
 
-/// Cuts that memory is taken for in advance: as many as most runs ever hold.
+/// Number of cuts for which memory is reserved at the start. Most runs need no more.
 pub(crate) const FIRST_CUTS: usize = 128;
 
 /// Cuts around a stability centre.
 pub(crate) trait Model {
-    /// What it needs to know of the function at a point.
+    /// The parts of an evaluation that the model needs.
     const DETAIL: Detail;
 
     fn centre(&self) -> &Centre;
@@ -32,38 +32,38 @@ pub(crate) trait Model {
     /// Number of cuts.
     fn len(&self) -> usize;
 
-    /// Compares an evaluation at the trial point of a proposal with the model.
+    /// Compares an evaluation at the trial point with the model.
     fn look(&mut self, seen: &Evaluation, proposal: &Proposal) -> Sight;
 
-    /// Takes in the cut of an evaluation, moves the centre a share of the way to its point, and forgets cuts that are too old
-    /// or too many. True if the model has changed by the new cut.
+    /// Adds the cut of an evaluation, moves the centre a share of the way to its point, and removes cuts that are too
+    /// old or too many. True if the new cut has changed the model.
     fn update(&mut self, seen: &Evaluation, sight: Sight, share: f64, proposal: &Proposal, pruning: Pruning) -> bool;
 
-    /// The cuts that came after the one with the given number.
+    /// The cuts with numbers above `since`.
     fn save(&self, since: u64) -> Saved;
 
-    /// The unit of the metric, where there is one.
+    /// Unit of the metric, if there is one.
     fn metric_unit(&self) -> Option<f64> {
         None
     }
 
-    /// Writes the combination of each component's cuts with the weights of the last proposal; false where there are no
+    /// Writes the weighted sum of each component's cuts, with the weights of the last proposal. False if there are no
     /// components.
     fn write_aggregates(&self, _aggregates: &mut Lines) -> bool {
         false
     }
 
-    /// The combination of the primal solutions of all cuts with the weights of the last proposal, where they are kept.
+    /// The weighted sum of the cuts' primal solutions, with the weights of the last proposal, if they are kept.
     fn primal(&self, proposal: &Proposal) -> Option<Primal>;
 }
 
-/// Which cuts are forgotten.
+/// Rule for the removal of cuts.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Pruning {
-    /// Steps without weight after which a cut goes.
+    /// A cut is removed after this number of steps without weight.
     pub(crate) lifetime: usize,
-    /// Most cuts ever held, of the function or of each component.
+    /// Largest number of cuts, of the function or of each component.
     pub(crate) cap: usize,
-    /// Most bytes that the cuts of all components may take.
+    /// Largest memory of the cuts of all components, in bytes.
     pub(crate) bytes: usize,
 }

@@ -1,27 +1,27 @@
-//! A proposal of a master problem, and what came of it.
+//! A proposal of a master problem, and its result.
 
 use bundlenet_linalg::vectors::Padded;
 
 use super::{CentrePolicy, FIRST_CUTS};
 use crate::oracle::Evaluation;
 
-/// Weights on the cuts and a step length: an answer to the master problem.
+/// An answer to the master problem: weights on the cuts and a step length.
 #[derive(Clone, Debug)]
 pub(crate) struct Proposal {
     /// Step length, `eta`.
     pub(crate) eta: f64,
-    /// Places and weights `theta` of the cuts that have one; they add up to 1. Empty where cuts are of components: those
-    /// carry their weights themselves.
+    /// Places and weights `theta` of the cuts with weight. They add up to 1. Empty for cuts of components: those store
+    /// their own weights.
     pub(crate) weights: Vec<(usize, f64)>,
     /// Direction `w = sum theta_i g_i - mu`; the trial point is `centre - eta w`. With a metric `M` it is `M w`.
     pub(crate) direction: Padded,
-    /// `w` itself, where there is a metric.
+    /// `w`, if there is a metric.
     pub(crate) aggregate: Option<Padded>,
-    /// `|w|^2`, or `w'M w`.
+    /// `|w|^2`; with a metric, `w'M w`.
     pub(crate) norm_squared: f64,
     /// Aggregate linearisation error `sigma = alpha'theta + mu'centre`.
     pub(crate) sigma: f64,
-    /// How the centre will move.
+    /// Rule for the movement of the centre.
     pub(crate) centre_policy: CentrePolicy,
 }
 
@@ -38,42 +38,42 @@ impl Proposal {
         }
     }
 
-    /// Decrease that the model promises, `v = eta |w|^2 + sigma`.
+    /// Decrease that the model predicts, `v = eta |w|^2 + sigma`.
     pub(crate) fn decrease(&self) -> f64 {
         self.eta * self.norm_squared + self.sigma
     }
 
-    /// `w`, whatever the metric.
+    /// `w`, with or without a metric.
     pub(crate) fn aggregate(&self) -> &Padded {
         self.aggregate.as_ref().unwrap_or(&self.direction)
     }
 }
 
-/// An evaluation beside the model.
+/// Comparison of an evaluation with the model.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Sight {
     /// Linearisation error of the new cut at the centre.
     pub(crate) error: f64,
-    /// Product of the new subgradient with the direction.
+    /// Inner product of the new subgradient with the direction.
     pub(crate) slope: f64,
-    /// Minimum of the model with the new cut on the ray from the centre, as a multiple of the way to the trial point; `None`
-    /// where the model does not say.
+    /// Minimum of the model with the new cut on the ray from the centre, as a multiple of the step to the trial point.
+    /// `None` if the model does not compute it.
     pub(crate) reach: Option<f64>,
 }
 
-/// A proposal, and what came of it.
+/// A proposal and its result.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Step<'a> {
     pub(crate) proposal: &'a Proposal,
     /// The function at the trial point.
     pub(crate) seen: &'a Evaluation,
     pub(crate) sight: Sight,
-    /// Value of the centre before it moved.
+    /// Value of the centre before its move.
     pub(crate) centre_value: f64,
-    /// Share of the way to the trial point that the centre has moved.
+    /// Share of the way to the trial point by which the centre moved.
     pub(crate) share: f64,
     pub(crate) is_serious: bool,
-    /// Whether a null step brought a cut that was there already: the next proposal would be the same.
+    /// Whether a null step repeated an existing cut. The next proposal would then be the same.
     pub(crate) is_repeated: bool,
 }
 
@@ -83,7 +83,7 @@ impl Step<'_> {
         self.centre_value - self.seen.value
     }
 
-    /// The decrease that the model promised.
+    /// The decrease that the model predicted.
     pub(crate) fn promised(&self) -> f64 {
         self.proposal.decrease()
     }

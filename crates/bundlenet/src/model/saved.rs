@@ -1,18 +1,19 @@
-//! What a model leaves to a later run.
+//! The part of a model that a later run can start from.
 
 use crate::oracle::{CutsOf, Lines};
 
-/// The step length of the scaled function.
+/// Step length `eta` of the scaled function.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum StepLength {
-    /// A step is the direction times this.
+    /// `eta` without a metric.
     Plain(f64),
-    /// Times the unit of the metric: the same for metrics of any unit.
+    /// `eta` times the unit of the metric. This product does not depend on the unit.
     Metric(f64),
 }
 
 impl StepLength {
-    /// In a metric of the given unit, or none. A length that was found in a metric means nothing without.
+    /// `eta` in a metric of the given unit, or without a metric. `None` if a length with a metric is asked for without
+    /// one.
     pub(crate) fn eta(self, metric_unit: Option<f64>) -> Option<f64> {
         match (self, metric_unit) {
             (Self::Plain(eta), _) => Some(eta),
@@ -22,7 +23,7 @@ impl StepLength {
     }
 }
 
-/// Cuts as affine functions, each with its component (0 for the whole function).
+/// Cuts as affine functions, each with the number of its component (0 for the whole function).
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct SavedCuts {
     pub(crate) components: Vec<u32>,
@@ -57,9 +58,9 @@ pub(crate) struct Saved {
     pub(crate) cuts_of: CutsOf,
     pub(crate) cuts: SavedCuts,
     pub(crate) step_length: Option<StepLength>,
-    /// The number of the newest cut; cuts are numbered as they come.
+    /// Number of the newest cut. Cuts are numbered in the order of their arrival.
     pub(crate) newest: u64,
-    /// Changes when the numbers begin anew.
+    /// Changes whenever the numbers start again.
     pub(crate) epoch: u32,
 }
 

@@ -1,4 +1,4 @@
-//! The shape of a network: what its configuration says, and where each of its weights lies.
+//! The architecture of a network: its configuration, and the layout of its weights.
 
 use std::ops::Range;
 
@@ -10,34 +10,34 @@ use super::ops::decoder::Activation;
 use crate::error::{InvalidSetting, positive, require};
 use crate::master::Proximity;
 
-/// The shape of a network; it travels with the weights.
+/// The architecture of a network. A checkpoint holds it with the weights.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Architecture {
-    /// What the network sees of a run.
+    /// Input features of the network.
     pub features: Schema,
-    /// What becomes of the features before they enter.
+    /// Transformation of the features before they enter the network.
     pub transform: Transform,
     /// Length of each of the vectors for step, query and key; at least 1.
     pub hidden: usize,
     /// Units between the two layers of a decoder; at least 1.
     pub decoder: usize,
-    /// What lies between the two layers.
+    /// Activation between the two layers of a decoder.
     pub activation: Activation,
-    /// How logits become weights.
+    /// Function from logits to weights.
     pub attention: Attention,
-    /// Which vectors are drawn at random in training.
+    /// The vectors that are random in training.
     pub sampling: Sampling,
-    /// How the centre moves.
+    /// Rule for the movement of the centre.
     pub centre: Centre,
-    /// Whether a linear layer leads from the input past cell and decoders straight to the step and to the coefficients of what
-    /// is observed of the cuts.
+    /// Whether a linear layer connects the input directly to the step and to the coefficients of the cut observations,
+    /// past the recurrent cell and the decoders.
     pub shortcut: bool,
-    /// What the product of query and key is multiplied by; positive. Without it, one over the root of `hidden`.
+    /// Factor on the product of query and key; positive. If `None`, one over the root of `hidden`.
     pub logit_scale: Option<f64>,
     /// Unit of the step length in each run.
     pub step_unit: StepUnit,
-    /// What the unit is multiplied by; positive. Without it, training takes it from its data.
+    /// Factor on the unit; positive. If `None`, training computes it from its data.
     pub step_scale: Option<f64>,
 }
 
@@ -61,7 +61,7 @@ impl Default for Architecture {
 }
 
 impl Architecture {
-    /// The network of the paper: its sizes, features and centre.
+    /// The network of the paper, with its sizes, features and centre.
     #[must_use]
     pub fn paper() -> Self {
         Self {
@@ -79,21 +79,21 @@ impl Architecture {
     }
 }
 
-/// Which vectors are drawn at random in training; in use they are their means.
+/// The vectors that are random in training. In use they are replaced by their means.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Sampling {
     /// None.
     #[default]
     None,
-    /// That of the step.
+    /// The step vector.
     Step,
-    /// Those of step, query and key.
+    /// The vectors for step, query and key.
     Attention,
 }
 
 impl Sampling {
-    /// How many of the three vectors, in the order step, query, key.
+    /// Number of random vectors, in the order step, query, key.
     pub(crate) fn count(self) -> usize {
         match self {
             Self::None => 0,
@@ -103,13 +103,14 @@ impl Sampling {
     }
 }
 
-/// How the centre moves: a share of the way to the trial point, `sigmoid((f(centre) - f(trial)) / temperature + offset)`.
+/// Rule for the movement of the centre. Its share of the way is `sigmoid((f(centre) - f(trial)) / temperature +
+/// offset)`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Centre {
-    /// The paper's softmin of the two scaled values: temperature 1, offset 0.
+    /// Softmin of the two scaled values, as in the paper: temperature 1, offset 0.
     Softmin,
-    /// Temperature and offset are outputs of the network, beside the step.
+    /// Temperature and offset are outputs of the network.
     #[default]
     Learned,
 }
@@ -118,16 +119,17 @@ pub enum Centre {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum StepUnit {
-    /// 1 in all runs, as in the paper.
+    /// The unit is 1 in all runs, as in the paper.
     One,
-    /// The first length at hand, as for the strategy `auto`: the size of the start point; where that is 0, a tenth of the value
-    /// there over the norm of the subgradient; where that is 0, too, the root of the number of variables.
+    /// Estimated from the start, as by the strategy `adaptive`: a share of the norm of the start point. If that is 0, a
+    /// tenth of the value there over the norm of the subgradient. If that is 0 as well, the root of the number of
+    /// variables.
     #[default]
     Start,
 }
 
 impl StepUnit {
-    /// The unit of a run, from its start point and the scaled function's value there.
+    /// The unit in a run, from its start point and the scaled function's value there.
     pub(crate) fn of(self, start: &[f64], value: f64) -> f64 {
         match self {
             Self::One => 1.0,
@@ -136,14 +138,14 @@ impl StepUnit {
     }
 }
 
-/// Largest sizes accepted: beyond them a mistake is more likely than a network.
+/// Largest sizes accepted. Larger ones are most likely a mistake.
 const LARGEST: usize = 8192;
 
 impl Architecture {
-    /// Makes sure that every value can be used.
+    /// Checks all values.
     ///
     /// # Errors
-    /// The first one that cannot.
+    /// The first invalid value.
     pub fn check(&self) -> Result<(), InvalidSetting> {
         for (name, size) in [("network.hidden", self.hidden), ("network.decoder", self.decoder)] {
             require((1..=LARGEST).contains(&size), name, format!("from 1 to {LARGEST}"), size)?;
@@ -162,12 +164,12 @@ impl Architecture {
         (3 + self.sampling.count()) * self.hidden
     }
 
-    /// Observed features of a cut that extend its key.
+    /// Number of observations of a cut. They extend its key.
     pub(crate) fn cut_features(&self) -> usize {
         self.features.cut_names().len()
     }
 
-    /// Outputs of the decoders for step, query and key.
+    /// Numbers of outputs of the decoders for step, query and key.
     pub(crate) fn outputs(&self) -> [usize; 3] {
         let step = match self.centre {
             Centre::Softmin => 1,
@@ -176,22 +178,22 @@ impl Architecture {
         [step, self.hidden + self.cut_features(), self.hidden]
     }
 
-    /// Outputs of the shortcut.
+    /// Number of outputs of the shortcut.
     pub(crate) fn shortcut_outputs(&self) -> usize {
         if self.shortcut { self.outputs()[0] + self.cut_features() } else { 0 }
     }
 
-    /// What the product of query and key is multiplied by.
+    /// Factor on the product of query and key.
     pub(crate) fn logit_factor(&self) -> f64 {
         self.logit_scale.unwrap_or(1.0 / (self.hidden as f64).sqrt())
     }
 }
 
-/// Where each tensor lies among all weights. Matrices have a row for each input.
+/// Ranges of the tensors in the vector of all weights. A matrix has one row for each input.
 #[derive(Clone, Debug)]
 pub(crate) struct Layout {
     pub(crate) lstm: Affine,
-    /// Two layers for step, query and key.
+    /// The two layers of the decoders for step, query and key.
     pub(crate) decoders: [[Affine; 2]; 3],
     pub(crate) shortcut: Affine,
     pub(crate) total: usize,
@@ -206,7 +208,7 @@ pub(crate) struct Affine {
     pub(crate) bias: Range<usize>,
 }
 
-/// What tensors of the decoders are called.
+/// Names of the decoders in a checkpoint.
 pub(crate) const DECODERS: [&str; 3] = ["step", "query", "key"];
 
 impl Layout {

@@ -1,4 +1,4 @@
-//! Checkpoints: safetensors with the names that PyTorch gives to such layers, and everything else in the metadata.
+//! Checkpoints: safetensors files with PyTorch's names for the layers, and all other data in the metadata.
 //!
 //! `docs/checkpoint.md` describes them for other programs.
 
@@ -14,13 +14,13 @@ use super::network::Network;
 use crate::error::Error;
 use crate::files::write_whole;
 
-/// Version of names, shapes and meaning; a change that old programs cannot read gets a new one.
+/// Version of the names, shapes and meaning. A change that older programs cannot read gets a new version.
 pub const CHECKPOINT_VERSION: u32 = 1;
 
-/// The one key of the metadata; one, so that the same weights make the same file.
+/// The only key of the metadata. With one key, equal weights give equal files.
 const KEY: &str = "bundlenet";
 
-/// How weights are stored.
+/// Precision of the stored weights.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Precision {
     /// 32 bits.
@@ -39,7 +39,7 @@ struct Metadata {
     card: Card,
 }
 
-/// Named tensors on their way to a file.
+/// Named tensors for a file.
 pub(crate) struct Tensors {
     tensors: Vec<(String, Dtype, Vec<usize>, Vec<u8>)>,
 }
@@ -62,7 +62,7 @@ impl Tensors {
         self.tensors.push((name.to_string(), Dtype::F64, vec![numbers.len()], bytes));
     }
 
-    /// The bytes of a file.
+    /// The content of a file.
     pub(crate) fn to_bytes(&self, metadata: &impl Serialize) -> Result<Vec<u8>, std::io::Error> {
         let metadata = HashMap::from([(KEY.to_string(), serde_json::to_string(metadata)?)]);
         let views: Result<Vec<_>, _> = self
@@ -74,14 +74,14 @@ impl Tensors {
     }
 }
 
-/// A file of tensors, read.
+/// A file of tensors that has been read.
 pub(crate) struct Stored<'a> {
     path: &'a Path,
     tensors: SafeTensors<'a>,
 }
 
 impl<'a> Stored<'a> {
-    /// Reads the header of a file, and its metadata.
+    /// Reads the header of a file and its metadata.
     pub(crate) fn read<M: serde::de::DeserializeOwned>(path: &'a Path, bytes: &'a [u8]) -> Result<(Self, M), Error> {
         let wrong = |expected: &str, found: String| Error::Content {
             path: path.to_path_buf(),
@@ -92,7 +92,7 @@ impl<'a> Stored<'a> {
             .map_err(|error| wrong("a checkpoint in the safetensors format", error.to_string()))?;
         let text = header.metadata().as_ref().and_then(|metadata| metadata.get(KEY));
         let text = text.ok_or_else(|| wrong("metadata with the key \"bundlenet\"", "none".to_string()))?;
-        // The version first: another one may well look different in all other respects.
+        // The version comes first: a file of another version may differ in everything else.
         #[derive(Deserialize)]
         struct Version {
             version: u32,
@@ -109,7 +109,7 @@ impl<'a> Stored<'a> {
         Ok((Self { path, tensors }, metadata))
     }
 
-    /// The numbers of a tensor, which must be finite and of the given shape.
+    /// The numbers of a tensor. An error unless they are finite and have the given shape.
     pub(crate) fn numbers(&self, name: &str, shape: &[usize]) -> Result<Vec<f64>, Error> {
         let wrong = |expected: String, found: String| Error::Content {
             path: self.path.to_path_buf(),
@@ -143,21 +143,21 @@ impl<'a> Stored<'a> {
     }
 }
 
-/// Rows of a stored matrix are outputs; ours are inputs.
+/// Transposes a stored matrix. Its rows are outputs; ours are inputs.
 fn transposed(numbers: &[f32], rows: usize, columns: usize) -> Vec<f32> {
     (0..columns).flat_map(|column| (0..rows).map(move |row| numbers[row * columns + column])).collect()
 }
 
-/// Names and shapes of a layer's two tensors.
+/// Names of the two tensors of a layer.
 fn layer_names(decoder: &str, index: usize) -> [String; 2] {
     [format!("{decoder}.{}.weight", 2 * index), format!("{decoder}.{}.bias", 2 * index)]
 }
 
 impl Model {
-    /// The bytes of a checkpoint.
+    /// The content of a checkpoint file.
     ///
     /// # Errors
-    /// If they cannot be put together.
+    /// If the file cannot be built.
     pub fn to_bytes(&self, precision: Precision) -> Result<Vec<u8>, std::io::Error> {
         let network = &**self.network();
         let Network { architecture, layout, weights, mean, deviation } = network;
@@ -169,7 +169,7 @@ impl Model {
         push("lstm.weight_ih_l0", &[gates, inputs], &transposed(by_input, inputs, gates));
         push("lstm.weight_hh_l0", &[gates, gates / 4], &transposed(by_state, gates / 4, gates));
         push("lstm.bias_ih_l0", &[gates], &weights[layout.lstm.bias.clone()]);
-        // PyTorch has two biases where one does.
+        // PyTorch has two biases; the second one is zero here.
         push("lstm.bias_hh_l0", &[gates], &vec![0.0; gates]);
         for (decoder, layers) in DECODERS.iter().zip(&layout.decoders) {
             for (index, Affine { inputs, outputs, weights: at, bias }) in layers.iter().enumerate() {
@@ -208,14 +208,15 @@ impl Model {
     /// Reads a checkpoint.
     ///
     /// # Errors
-    /// If the file cannot be read, is no checkpoint, has another version, or tensors of a wrong name, shape or type.
+    /// If the file cannot be read, is not a checkpoint, has another version, or has a tensor of a wrong name, shape or
+    /// type.
     pub fn load(path: impl AsRef<Path>) -> Result<Self, Error> {
         let path = path.as_ref();
         let bytes = std::fs::read(path).map_err(|source| Error::Read { path: path.to_path_buf(), source })?;
         Self::from_bytes(path, &bytes)
     }
 
-    /// Reads a checkpoint from bytes; errors call it `path`.
+    /// Reads a checkpoint from bytes. Errors name it by `path`.
     ///
     /// # Errors
     /// As [`Model::load`].
@@ -259,7 +260,7 @@ impl Model {
     }
 }
 
-/// The nearest half-precision number, ties to even; beyond the range, the largest.
+/// The nearest half-precision number, ties to even. Numbers beyond the range become the largest one.
 fn half(number: f32) -> u16 {
     let bits = number.to_bits();
     let sign = ((bits >> 16) & 0x8000) as u16;
@@ -267,12 +268,12 @@ fn half(number: f32) -> u16 {
     if magnitude >= 65_504.0 {
         return sign | 0x7bff;
     }
-    // Adding a power of two so large that only the bits of a half remain rounds as the hardware does.
+    // Adding a large power of two leaves only the bits of a half and rounds like the hardware.
     let exponent = (((bits >> 23) & 0xff) as i32 - 127).max(-14);
     let unit = f32::from_bits(((exponent - 10 + 127) as u32) << 23);
     let units = (f64::from(magnitude) / f64::from(unit)).round_ties_even() as u32;
     let biased = (exponent + 14) as u32;
-    // A mantissa that has grown to the next power carries over into the exponent by itself.
+    // If the mantissa overflows, the carry increases the exponent.
     sign | ((biased << 10) + units) as u16
 }
 

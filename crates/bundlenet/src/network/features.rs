@@ -1,8 +1,9 @@
-//! What the network sees of a run: a fixed number of scalars, whatever the dimension and the number of cuts.
+//! The input of the network: a fixed number of scalars, for any dimension and any number of cuts.
 //!
-//! Points, subgradients and values are those of the function scaled by the norm of its first subgradient. "Trial" is the newest
-//! cut. A soft centre has no subgradient of its own, so "centre" is the cut of the last trial that was better than it. Inner products of subgradients come from the bundle's Gram matrix; those of points are
-//! one new row a step.
+//! Points, subgradients and values belong to the function scaled by the norm of its first subgradient. "Trial" is the
+//! newest cut. A soft centre has no subgradient of its own, so "centre" is the cut of the last trial point that was
+//! better than the centre. Inner products of subgradients come from the bundle's Gram matrix. Those of points are one
+//! new row in each step.
 
 use bundlenet_linalg::simd::{Lanes, flat, multiversion};
 use serde::{Deserialize, Serialize};
@@ -12,36 +13,36 @@ use super::real::Real;
 use crate::model::{Bundle, FIRST_CUTS, Model, Proposal, Step};
 use crate::oracle::Evaluation;
 
-/// A list of features; part of a checkpoint, so a list never changes: a better one gets a name of its own.
+/// A list of features. It is part of a checkpoint, so a list never changes; a new list gets a new name.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 #[non_exhaustive]
 pub enum Schema {
-    /// The 36 of the paper's released code.
+    /// The 36 features of the paper's released code.
     #[serde(rename = "released-1")]
     Released,
-    /// Ratios, which do not change with the units of the function or of its variables, and observations of each cut that extend
-    /// its key.
+    /// Ratios that do not depend on the units of the function and of its variables, and observations of each cut that
+    /// extend its key.
     #[default]
     #[serde(rename = "relative-1")]
     Relative,
 }
 
-/// What becomes of features before they enter the network.
+/// Transformation of the features before they enter the network.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Transform {
-    /// Nothing.
+    /// No transformation.
     Raw,
     /// `sign(x) ln(1 + |x|)`.
     SignedLog,
-    /// Signed logarithm, less its mean along trajectories, over its deviation, within -4 and 4.
+    /// Signed logarithm, minus its mean along trajectories, over its standard deviation, clipped to -4 and 4.
     #[default]
     Standardised,
 }
 
 impl Transform {
-    /// Largest standardised feature.
+    /// Largest absolute value of a standardised feature.
     pub(crate) const CLIP: f64 = 4.0;
 }
 
@@ -126,7 +127,7 @@ impl Schema {
         }
     }
 
-    /// Names of what it observes of each cut.
+    /// Names of the observations of each cut.
     #[must_use]
     pub fn cut_names(self) -> &'static [&'static str] {
         match self {
@@ -136,7 +137,7 @@ impl Schema {
     }
 }
 
-/// Mean, deviation, least and greatest of some numbers.
+/// Mean, standard deviation, minimum and maximum of some numbers.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct Moments {
     pub(crate) mean: f64,
@@ -164,7 +165,7 @@ fn sums_kernel<L: Lanes>(numbers: &[f64]) -> [f64; 4] {
 }
 
 multiversion! {
-    /// Sum, sum of squares, least and greatest.
+    /// Sum, sum of squares, minimum and maximum.
     fn sums(numbers: &[f64]) -> [f64; 4] = sums_kernel;
 }
 
@@ -178,44 +179,45 @@ impl Moments {
     }
 }
 
-/// What a network sees of a run.
+/// Source of the features of a run.
 pub(crate) trait Eyes {
-    /// Writes the features of the run so far; `unit` is that of the step length.
+    /// Writes the features of the run so far. `unit` is the unit of the step length.
     fn write_features(&mut self, unit: f64, bundle: &Bundle, features: &mut Vec<f64>);
 
-    /// Writes what is observed of each of the cuts at some places.
+    /// Writes the observations of the cuts at the given places.
     fn write_cuts(&mut self, bundle: &Bundle, places: &[usize], observed: &mut Vec<f64>);
 
-    /// Whether the slope of the master at the first weights is the last observation of each cut, and leads to the final ones.
+    /// Whether the last observation of each cut is the slope of the master at first weights, which then gives final
+    /// weights.
     fn sees_slopes(&self) -> bool;
 
-    /// Takes note of a proposal before bounds on the variables bend it.
+    /// Records a proposal before bounds on the variables change its direction.
     fn note(&mut self, proposal: &Proposal);
 
-    /// Takes note of a step; the bundle has its cut.
+    /// Records a step. The bundle already has its cut.
     fn learn(&mut self, bundle: &Bundle, step: &Step<'_>);
 }
 
-/// Follows a run and knows its features.
+/// Follows a run and computes its features.
 #[derive(Clone, Debug)]
 pub(crate) struct Tracker {
     schema: Schema,
     transform: Transform,
     dim: usize,
-    /// Points of the cuts by place; single precision is plenty for what becomes of them.
+    /// Points of the cuts by place. Single precision is enough for features.
     points: Vec<f32>,
-    /// Products of the newest and of the centre's point with all points, by place.
+    /// Inner products of the newest point and of the centre's point with all points, by place.
     trial_products: Vec<f32>,
     centre_products: Vec<f32>,
-    /// Place of the centre's cut, and its stamp.
+    /// Place of the centre's cut, and the number of that cut.
     centre: usize,
     centre_stamp: u64,
     is_improved: bool,
     steps: usize,
     last_improved: usize,
-    /// Step at which the cut was taken, by place.
+    /// Step in which the cut was taken, by place.
     born: Vec<usize>,
-    /// Cosine of each subgradient with the last direction, and the weight it had, by place.
+    /// Cosine of each subgradient with the last direction, and its weight in the last proposal, by place.
     cosines: Vec<f64>,
     last_weights: Vec<f64>,
     trial_value: f64,
@@ -223,25 +225,25 @@ pub(crate) struct Tracker {
     subgradient: Moments,
     trial_square: f64,
     centre_square: f64,
-    /// Of the last proposal.
+    /// The last proposal.
     last: Last,
 }
 
-/// What is remembered of a proposal.
+/// Data of a proposal and of its step.
 #[derive(Clone, Debug, Default)]
 struct Last {
     eta: f64,
-    /// `|G theta|^2`, whatever bounds make of the direction.
+    /// `|G theta|^2`, without bounds on the variables.
     direction_square: f64,
     aggregate_error: f64,
     weights: Vec<(usize, f64)>,
-    /// What came of it, relative to `eta |w|^2`.
+    /// Results of the step, relative to `eta |w|^2`.
     error_ratio: f64,
     decrease_ratio: f64,
     aggregate_error_ratio: f64,
     share: f64,
     entropy: f64,
-    /// Products of the trial's and the centre's subgradient with `G theta`.
+    /// Inner products of the trial's and the centre's subgradient with `G theta`.
     trial_slope: f64,
     centre_slope: f64,
 }
@@ -250,7 +252,7 @@ impl Tracker {
     pub(crate) fn new(architecture: &Architecture, start: &Evaluation) -> Self {
         let (schema, transform) = (architecture.features, architecture.transform);
         let dim = start.point.len();
-        // Only the released features need points.
+        // Only the released features use points.
         let points_held = if schema == Schema::Released { FIRST_CUTS } else { 1 };
         let mut points: Vec<f32> = Vec::with_capacity(points_held * dim);
         points.extend(start.point.iter().map(|&entry| entry as f32));
@@ -280,7 +282,7 @@ impl Tracker {
         }
     }
 
-    /// What the released features need; the centre's cut is still the one before.
+    /// Updates the data of the released features. The centre's cut is still the old one.
     fn learn_released(&mut self, bundle: &Bundle, step: &Step<'_>) {
         let (newest, places) = (bundle.newest(), bundle.places());
         self.trial_value = step.seen.value;
@@ -307,14 +309,14 @@ impl Tracker {
         }
         let product = |place: usize| {
             let row = bundle.gram_row(place);
-            // Under a cap, the newest cut may have taken the place of one that had a weight.
+            // Under a cap, the newest cut may have replaced one with weight.
             let weights = self.last.weights.iter().filter(|(other, _)| *other != newest);
             weights.map(|&(other, weight)| weight * row[other]).sum::<f64>()
         };
         (self.last.trial_slope, self.last.centre_slope) = (product(newest), product(centre));
     }
 
-    /// What the relative features need.
+    /// Updates the data of the relative features.
     fn learn_relative(&mut self, bundle: &Bundle, step: &Step<'_>) {
         let (newest, places) = (bundle.newest(), bundle.places());
         if self.is_improved {
@@ -344,7 +346,7 @@ impl Tracker {
         self.cosines[newest] = cosine(step.sight.slope, newest);
     }
 
-    /// Mean linearisation error of the cuts, and never 0.
+    /// Mean linearisation error of the cuts; never 0.
     fn mean_error(&self, bundle: &Bundle) -> f64 {
         let live = bundle.errors().iter().filter(|error| error.is_finite());
         live.sum::<f64>() / bundle.len() as f64 + 1e-6
@@ -477,7 +479,7 @@ impl Eyes for Tracker {
                 error.min(5.0),
                 self.cosines[place],
                 if size > 0.0 { newest_row[place] / size } else { 0.0 },
-                // The slope of the master, which is only known when there are weights.
+                // The slope of the master: unknown before there are weights.
                 0.0,
             ]);
         }
@@ -496,7 +498,8 @@ impl Eyes for Tracker {
 
     fn learn(&mut self, bundle: &Bundle, step: &Step<'_>) {
         self.steps += 1;
-        // Better than the centre before it moved is better than after: the centre's value ends up between the two.
+        // The centre's new value lies between the two values. So a trial point that is better than the old centre is
+        // also better than the new one.
         self.is_improved = step.decrease() > 0.0;
         match self.schema {
             Schema::Released => self.learn_released(bundle, step),
@@ -509,7 +512,7 @@ impl Eyes for Tracker {
     }
 }
 
-/// One number, and room for those of the cuts to come.
+/// A vector with one number, and memory for those of later cuts.
 fn with_room<T>(number: T) -> Vec<T> {
     let mut numbers = Vec::with_capacity(FIRST_CUTS);
     numbers.push(number);

@@ -1,4 +1,4 @@
-//! The Bundle Network: a small recurrent network with attention in the place of the master problem.
+//! The Bundle Network: a small recurrent network with attention instead of the master problem.
 //!
 //! One step, in the order of the code (`proposer.rs`, then the loop of the bundle method), is Algorithm 2 of the paper:
 //!

@@ -1,4 +1,4 @@
-//! A trained network with its card.
+//! A trained network and its description.
 
 use std::path::Path;
 use std::sync::{Arc, OnceLock};
@@ -8,30 +8,30 @@ use serde::{Deserialize, Serialize};
 use super::architecture::Architecture;
 use super::network::Network;
 
-/// A network and what is known of it.
+/// A network and its description.
 #[derive(Clone, Debug)]
 pub struct Model {
     network: Arc<Network<f32>>,
     card: Card,
 }
 
-/// What is known of a network: how it was trained, and how well it does.
+/// Description of a network: its training, and its quality on validation data.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Card {
-    /// What it is called.
+    /// Name of the model.
     pub name: String,
-    /// What it was trained on, in words.
+    /// Training data, in words.
     pub data: String,
-    /// Version of this crate that trained it.
+    /// Version of this crate at the training.
     pub version: String,
-    /// Updates by gradients, and generations of evolution, that it has behind it.
+    /// Number of updates by gradients.
     pub updates: usize,
-    /// As above.
+    /// Number of generations of evolution.
     pub generations: usize,
-    /// Steps after which gaps were measured on validation data, and the mean gaps in percent.
+    /// Numbers of steps after which gaps were measured on validation data.
     pub validation_steps: Vec<usize>,
-    /// As above.
+    /// Mean gaps after these steps, in percent.
     pub validation_gaps: Vec<f64>,
 }
 
@@ -40,7 +40,7 @@ impl Model {
         Self { network: Arc::new(network), card }
     }
 
-    /// A network that has learned nothing: constant steps of the unit length, and nearly equal weights.
+    /// A network without training. Its steps have the unit length, and its weights are nearly equal.
     #[must_use]
     pub fn untrained(architecture: &Architecture, seed: u64) -> Self {
         Self::new(Network::initial(architecture, seed), Card { name: "untrained".to_string(), ..Card::default() })
@@ -50,13 +50,13 @@ impl Model {
         &self.network
     }
 
-    /// Its shape.
+    /// The architecture.
     #[must_use]
     pub fn architecture(&self) -> &Architecture {
         &self.network.architecture
     }
 
-    /// What is known of it.
+    /// The description.
     #[must_use]
     pub fn card(&self) -> &Card {
         &self.card
@@ -70,10 +70,10 @@ impl Model {
 }
 
 impl Model {
-    /// The general model, which comes with the library: trained on instances of many kinds and sizes.
+    /// The general model, part of this library. It was trained on instances of many kinds and sizes.
     ///
     /// # Panics
-    /// Never: a test reads the model that is built in.
+    /// Never: a test reads the built-in model.
     #[must_use]
     pub fn general() -> Arc<Self> {
         static GENERAL: OnceLock<Arc<Model>> = OnceLock::new();

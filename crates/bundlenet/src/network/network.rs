@@ -1,7 +1,7 @@
-//! The network: recurrent cell and decoders, forward and backward, for any number of rows at a time.
+//! The network: recurrent cell and decoders, forward and backward, for several rows at a time.
 //!
-//! A row is an instance. Forward writes everything that backward needs to a [`Tape`]; in use the tape has one step that is
-//! written over and over, so training and use share every line.
+//! A row is an instance. Forward writes to a [`Tape`] everything that backward needs. In use the tape has one step,
+//! which is overwritten again and again. So training and use share the same code.
 
 use super::architecture::{Affine, Architecture, Layout};
 use super::features::Transform;
@@ -9,21 +9,21 @@ use super::ops::{lstm, matrix, sampling};
 use super::real::Real;
 use bundlenet_linalg::Stream;
 
-/// Weights, with what says how to use them.
+/// The weights of a network, with its architecture and the statistics of its features.
 #[derive(Clone, Debug)]
 pub(crate) struct Network<S> {
     pub(crate) architecture: Architecture,
     pub(crate) layout: Layout,
     pub(crate) weights: Vec<S>,
-    /// Mean and deviation of the features before standardisation.
+    /// Mean and standard deviation of the features before standardisation.
     pub(crate) mean: Vec<f64>,
     pub(crate) deviation: Vec<f64>,
 }
 
-/// Deviation of the initial weights of decoders.
+/// Standard deviation of the initial weights of decoders.
 const DECODER_DEVIATION: f64 = 0.01;
 
-/// First temperature of a learned centre, in units of the step length.
+/// Initial temperature of a learned centre, in units of the step length.
 const INITIAL_TEMPERATURE: f64 = 0.25;
 
 fn inverse_softplus(number: f64) -> f64 {
@@ -31,8 +31,9 @@ fn inverse_softplus(number: f64) -> f64 {
 }
 
 impl<S: Real> Network<S> {
-    /// A network with initial weights: the recurrent cell uniform within one over the root of its size and with open forget
-    /// gates, decoders near zero, so that the first step length is the unit and the first attention uniform.
+    /// A network with initial weights. Those of the recurrent cell are uniform, bounded by one over the root of its
+    /// size, with open forget gates. Those of the decoders are near zero: the first step length is the unit, the first
+    /// attention uniform.
     pub(crate) fn initial(architecture: &Architecture, seed: u64) -> Self {
         let layout = Layout::new(architecture);
         let mut weights = vec![S::ZERO; layout.total];
@@ -66,7 +67,7 @@ impl<S: Real> Network<S> {
         (&self.weights[layer.weights.clone()], &self.weights[layer.bias.clone()])
     }
 
-    /// Writes features as the network sees them.
+    /// Writes the transformed features.
     pub(crate) fn transform(&self, features: &[f64], input: &mut [S]) {
         for (index, (feature, input)) in features.iter().zip(input).enumerate() {
             *input = S::of(match self.architecture.transform {
@@ -79,7 +80,7 @@ impl<S: Real> Network<S> {
         }
     }
 
-    /// One step of all rows: reads the tape's inputs, states and noise, and writes the rest of the step.
+    /// One step of all rows. Reads the inputs, states and noise of the tape and writes its other fields.
     pub(crate) fn forward(&self, tape: &mut Tape<S>, step: usize) {
         let Architecture { hidden, activation, sampling, .. } = self.architecture;
         let (rows, state) = (tape.rows, self.architecture.state());
@@ -127,7 +128,7 @@ impl<S: Real> Network<S> {
         }
     }
 
-    /// The outputs that the shortcut adds to: those of the step, and the coefficients behind the query.
+    /// The outputs to which the shortcut adds: those of the step, and the coefficients after the query.
     fn shortcut_targets<'a>(
         &self,
         outputs: &'a mut [Steps<S>; 3],
@@ -140,7 +141,8 @@ impl<S: Real> Network<S> {
         (&mut first[step][row * steps..(row + 1) * steps], &mut query[self.architecture.hidden..])
     }
 
-    /// One step back: from the gradients of the step's outputs and of the state and cell after it to those before it.
+    /// One step back: from the gradients of the step's outputs and of the next state and cell to those of the state
+    /// before.
     pub(crate) fn backward(&self, tape: &Tape<S>, adjoint: &mut Adjoint<S>, step: usize) {
         let (rows, state) = (tape.rows, self.architecture.state());
         self.backward_decoders(tape, adjoint, step);
@@ -176,7 +178,7 @@ impl<S: Real> Network<S> {
         }
     }
 
-    /// From the outputs of the decoders back to the state.
+    /// Propagates the gradient from the outputs of the decoders to the state.
     fn backward_decoders(&self, tape: &Tape<S>, adjoint: &mut Adjoint<S>, step: usize) {
         let Architecture { hidden, activation, sampling, .. } = self.architecture;
         let (rows, state, sampled) = (tape.rows, self.architecture.state(), sampling.count());
@@ -211,7 +213,7 @@ impl<S: Real> Network<S> {
 
     /// Adds the gradient of all weights over the first `steps` steps.
     pub(crate) fn backward_weights(&self, tape: &Tape<S>, adjoint: &Adjoint<S>, steps: usize, gradient: &mut [S]) {
-        // Inputs and gradients of all steps lie one after another: one product for each layer.
+        // Inputs and gradients of all steps are consecutive, so one product for each layer is enough.
         let mut add = |layer: &Affine, input: &Steps<S>, output: &Steps<S>| {
             let (before, bias) = gradient.split_at_mut(layer.bias.start);
             let weights = &mut before[layer.weights.clone()];
@@ -229,11 +231,11 @@ impl<S: Real> Network<S> {
     }
 }
 
-/// Numbers of several steps, one step after another.
+/// Numbers of several steps, step by step.
 #[derive(Clone, Debug)]
 pub(crate) struct Steps<S> {
     numbers: Vec<S>,
-    /// Numbers of a step.
+    /// Count of numbers in one step.
     length: usize,
 }
 
@@ -242,7 +244,7 @@ impl<S: Real> Steps<S> {
         Self { numbers: vec![S::ZERO; steps * length], length }
     }
 
-    /// The numbers of the first so many steps.
+    /// The numbers of the first `steps` steps.
     fn first(&self, steps: usize) -> &[S] {
         &self.numbers[..steps * self.length]
     }
@@ -262,11 +264,11 @@ impl<S> std::ops::IndexMut<usize> for Steps<S> {
     }
 }
 
-/// Everything that forward computes.
+/// All results of forward.
 #[derive(Clone, Debug)]
 pub(crate) struct Tape<S> {
     pub(crate) rows: usize,
-    /// Transformed features followed by the state before the step.
+    /// Transformed features, then the state before the step.
     pub(crate) input: Steps<S>,
     pub(crate) cell: Steps<S>,
     pub(crate) noise: Steps<S>,
@@ -304,7 +306,7 @@ impl<S: Real> Tape<S> {
         }
     }
 
-    /// Uses only the first rows from now on; they must be as many as the tape was made for, or fewer.
+    /// Uses only the first rows from now on. The tape must have been made for at least as many.
     pub(crate) fn set_rows(&mut self, rows: usize) {
         let Self {
             rows: old,
@@ -333,17 +335,17 @@ impl<S: Real> Tape<S> {
     }
 }
 
-/// Gradients of what forward computes.
+/// Gradients of the results of forward.
 #[derive(Clone, Debug)]
 pub(crate) struct Adjoint<S> {
-    /// Of raw step, query and key: to be written before a step back.
+    /// Gradients of raw step, query and key. Written before a step back.
     pub(crate) output: [Steps<S>; 3],
     before: [Steps<S>; 3],
     gates: Steps<S>,
     shortcut: Steps<S>,
     through: Vec<S>,
     latent: Vec<S>,
-    /// Of the state and the cell between two steps.
+    /// Gradients of the state and the cell between two steps.
     state: Vec<S>,
     cell: Vec<S>,
 }
@@ -364,7 +366,7 @@ impl<S: Real> Adjoint<S> {
         }
     }
 
-    /// Nothing comes from behind the last step.
+    /// Sets the gradient after the last step to zero.
     pub(crate) fn clear_state(&mut self) {
         self.state.fill(S::ZERO);
         self.cell.fill(S::ZERO);

@@ -1,4 +1,4 @@
-//! A network in the place of the master problem.
+//! A network that answers the master problem.
 
 use std::sync::Arc;
 
@@ -13,7 +13,7 @@ use crate::master::{Proposer, Proximity, Seconds};
 use crate::model::{Bundle, CentrePolicy, FIRST_CUTS, Model, Proposal, Step};
 use crate::oracle::{Domain, Evaluation};
 
-/// One run of a network: what it has seen, its state, and the keys of the cuts.
+/// One run of a network: its features, its recurrent state, and the keys of the cuts.
 pub(crate) struct NetworkProposer<S, E = Tracker> {
     network: Arc<Network<S>>,
     domain: Domain,
@@ -21,7 +21,7 @@ pub(crate) struct NetworkProposer<S, E = Tracker> {
     unit: f64,
     eyes: E,
     features: Vec<f64>,
-    /// What is observed of each cut, in the order of the places.
+    /// Observations of the cuts, in the order of the places.
     observed: Vec<f64>,
     state: Vec<S>,
     cell: Vec<S>,
@@ -33,7 +33,7 @@ pub(crate) struct NetworkProposer<S, E = Tracker> {
     sorted: Vec<S>,
     weighted: Vec<(usize, f64)>,
     slopes: Vec<f64>,
-    /// For a run on its own; runs in step share one.
+    /// Tape of a single run. Runs in step share one tape.
     tape: Option<Tape<S>>,
     calibration: Option<Calibration>,
 }
@@ -63,12 +63,12 @@ impl<S: Real, E: Eyes> NetworkProposer<S, E> {
         }
     }
 
-    /// For functions unlike those the network was trained on.
+    /// Switches on calibration, for functions unlike those in training.
     pub(crate) fn calibrated(self, start: &Evaluation) -> Self {
         Self { calibration: Some(Calibration::new(start, self.unit)), ..self }
     }
 
-    /// The features as they are before standardisation.
+    /// The features before standardisation.
     pub(crate) fn features(&self) -> &[f64] {
         &self.features
     }
@@ -83,7 +83,7 @@ impl<S: Real, E: Eyes> NetworkProposer<S, E> {
         self.unit
     }
 
-    /// What was observed of each cut at the last proposal.
+    /// Observations of the cuts at the last proposal.
     pub(crate) fn observed(&self) -> &[f64] {
         &self.observed
     }
@@ -92,7 +92,7 @@ impl<S: Real, E: Eyes> NetworkProposer<S, E> {
         &self.keys
     }
 
-    /// Writes what the network reads of this run to a row of the tape.
+    /// Writes the input of the network for this run to a row of the tape.
     pub(crate) fn prepare(&mut self, bundle: &Bundle, tape: &mut Tape<S>, step: usize, row: usize) {
         let architecture = &self.network.architecture;
         let (inputs, size) = (architecture.inputs(), architecture.state());
@@ -136,7 +136,7 @@ impl<S: Real, E: Eyes> NetworkProposer<S, E> {
         }
     }
 
-    /// Takes over the recurrent state, and finds the outputs of this run.
+    /// Copies the recurrent state, and returns the outputs for this run.
     fn read<'t>(
         &mut self,
         architecture: &Architecture,
@@ -163,7 +163,7 @@ impl<S: Real, E: Eyes> NetworkProposer<S, E> {
         self.places.extend((0..bundle.places()).filter(|&place| bundle.is_live(place)));
     }
 
-    /// Logits of all cuts: query times key, and what is observed of the cut times the coefficients behind the query.
+    /// Writes the logits of all cuts: query times key, plus observations times the coefficients after the query.
     fn write_logits(&mut self, bundle: &Bundle, architecture: &Architecture, query: &[S]) {
         self.eyes.write_cuts(bundle, &self.places, &mut self.observed);
         let hidden = architecture.hidden;
@@ -181,8 +181,8 @@ impl<S: Real, E: Eyes> NetworkProposer<S, E> {
         }
     }
 
-    /// Writes the weights, which add up to 1 in double precision, too: a bound is only valid with weights that do. Weights
-    /// that are not finite are replaced by a plain subgradient step of the unit's length, which is always valid.
+    /// Writes the weights. They add up to 1 in double precision, so that bounds are valid. If they are not finite,
+    /// writes a subgradient step of unit length instead, which is always valid.
     fn write_weights(&mut self, bundle: &Bundle, proposal: &mut Proposal) {
         proposal.weights.clear();
         let total: f64 = self.weights.iter().map(|weight| weight.wide()).sum();
@@ -196,8 +196,8 @@ impl<S: Real, E: Eyes> NetworkProposer<S, E> {
         proposal.weights.extend(weighted.map(|(&place, weight)| (place, weight.wide() / total)));
     }
 
-    /// Observes how the master's objective `eta |G theta|^2 / 2 + alpha'theta` falls with the weight of each cut, relative to the
-    /// mean; with a longer step than the present one, which looks further ahead.
+    /// Observes the slope of the master's objective `eta |G theta|^2 / 2 + alpha'theta` in the weight of each cut,
+    /// relative to the mean. It uses a longer step than the present one, to look further ahead.
     fn observe_slopes(&mut self, bundle: &Bundle, eta: f64) {
         const AHEAD: f64 = 2.0;
         let weights = self.places.iter().zip(&self.weights).map(|(&place, weight)| (place, weight.wide()));
@@ -214,7 +214,7 @@ impl<S: Real, E: Eyes> NetworkProposer<S, E> {
         }
     }
 
-    /// Takes from the direction what would leave the domain: `mu = max(0, G theta - c / eta)`, as the exact master does.
+    /// Keeps the trial point in the domain: subtracts `mu = max(0, G theta - c / eta)`, as the exact master does.
     fn bend(&self, bundle: &Bundle, proposal: &mut Proposal) {
         let Proposal { eta, direction, sigma, .. } = proposal;
         let entries = direction.numbers_mut(bundle.dim()).iter_mut().zip(&bundle.centre().point);
@@ -229,40 +229,41 @@ impl<S: Real, E: Eyes> NetworkProposer<S, E> {
     }
 }
 
-/// What the network says of a run: raw step and centre, query with coefficients of observations, key.
+/// Output of the network for a run: raw step and centre, query with the coefficients of observations, key.
 struct Output<'t, S> {
     raw: &'t [S],
     query: &'t [S],
     key: &'t [S],
 }
 
-/// The first step is at most this multiple of the classical method's.
+/// Bound on the first step, as a multiple of the first step of `adaptive`.
 const FIRST: f64 = 1.5;
-/// A decrease by more than this share of what was promised means that the function has shown nothing but a slope; how many of
-/// them in a row mean that steps are too short, and what follows from that for their unit.
+/// A function looks linear along a step if the decrease exceeds the share `LINEAR` of the predicted one. After
+/// `LINEAR_STEPS` such steps in a row, the unit grows by the factor `LONGER`, to at most `LONGEST` times its first
+/// value.
 const LINEAR: f64 = 0.6;
 const LINEAR_STEPS: usize = 2;
 const LONGER: f64 = 5.0;
 const LONGEST: f64 = 1e4;
 
-/// Keeps step lengths right on functions unlike those a network was trained on.
+/// Corrects step lengths on functions unlike those in training.
 struct Calibration {
-    /// The most that the first step may be, until it is made.
+    /// Bound on the first step; `None` after that step.
     first_length: Option<f64>,
-    /// The most that the unit may become: an unbounded function goes on for ever.
+    /// Largest unit of the step length. On an unbounded function it would grow without end.
     longest: f64,
-    /// Steps in a row that showed nothing but a slope.
+    /// Consecutive steps along which the function looked linear.
     linear_steps: usize,
 }
 
 impl Calibration {
     fn new(start: &Evaluation, unit: f64) -> Self {
-        // A value other than 0 tells of a length that holds for any function.
+        // A nonzero value gives a length that suits any function.
         let length = || FIRST * Proximity::adaptive(&start.point, start.value).eta();
         Self { first_length: (start.value != 0.0).then(length), longest: LONGEST * unit, linear_steps: 0 }
     }
 
-    /// What the unit is to be multiplied by after a step.
+    /// Factor on the unit after a step.
     fn factor(&mut self, step: &Step<'_>) -> f64 {
         let is_linear = step.decrease() > LINEAR * step.promised();
         self.linear_steps = if is_linear { self.linear_steps + 1 } else { 0 };
@@ -270,10 +271,10 @@ impl Calibration {
     }
 }
 
-/// Largest slope of the master observed, relative to the mean.
+/// Largest observed slope of the master, relative to the mean.
 const SLOPE_LIMIT: f64 = 5.0;
 
-/// How the centre moves, from the outputs beside the raw step.
+/// Rule for the movement of the centre, from the outputs after the raw step.
 fn centre_policy<S: Real>(centre: Centre, raw: &[S], scale: f64) -> CentrePolicy {
     match centre {
         Centre::Softmin => CentrePolicy::Soft { temperature: 1.0, offset: 0.0 },

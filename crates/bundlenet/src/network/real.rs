@@ -1,12 +1,12 @@
-//! The numbers a network computes with: `f32` for use, `f64` to check gradients.
+//! The number types of a network: `f32` in use, `f64` to check gradients.
 
 use std::fmt::Debug;
 use std::ops::{Add, AddAssign, Div, Mul, MulAssign, Neg, Sub, SubAssign};
 
 use bundlenet_linalg::simd::{Lanes, multiversion};
 
-/// A floating-point number. Elementary functions are built from [`Real::exp`] alone, so that results in `f32` depend on
-/// no mathematical library.
+/// A floating-point number. All elementary functions use [`Real::exp`] alone, so results in `f32` do not depend on a
+/// mathematical library.
 pub(crate) trait Real:
     Copy
     + Debug
@@ -34,13 +34,13 @@ pub(crate) trait Real:
     fn log_one_plus(self) -> Self;
     fn abs(self) -> Self;
 
-    /// Adds `row * matrix` to `sum`; the matrix has one row for each entry of `row`.
+    /// Adds `row * matrix` to `sum`. The matrix has one row for each entry of `row`.
     fn row_times(row: &[Self], matrix: &[Self], sum: &mut [Self]);
 
     /// The inner product.
     fn dot(a: &[Self], b: &[Self]) -> Self;
 
-    /// Applies a function to every pair of entries, many at a time.
+    /// Applies a function to every entry, many at a time.
     fn map(input: &[Self], output: &mut [Self], function: Elementary);
 
     /// `c = a b + beta c` for matrices given by pointers and strides.
@@ -77,7 +77,7 @@ pub(crate) trait Real:
     }
 }
 
-/// Functions of one number that layers apply to many.
+/// Functions of one number that layers apply to all entries.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Elementary {
     Sigmoid,
@@ -89,7 +89,7 @@ pub(crate) enum Elementary {
 #[inline(always)]
 fn map_kernel<S: Real>(input: &[S], output: &mut [S], function: Elementary) {
     let pairs = input.iter().zip(output);
-    // One loop for each function, so that each is compiled for many numbers at a time.
+    // One loop for each function, so that the compiler vectorises each.
     match function {
         Elementary::Sigmoid => pairs.for_each(|(x, y)| *y = x.sigmoid()),
         Elementary::Tanh => pairs.for_each(|(x, y)| *y = x.tanh()),
@@ -102,7 +102,7 @@ fn map_kernel<S: Real>(input: &[S], output: &mut [S], function: Elementary) {
 fn row_times_kernel<S: Real>(row: &[S], matrix: &[S], sum: &mut [S]) {
     let width = sum.len();
     let (eights, rest) = row.as_chunks::<8>();
-    // Eight rows of the matrix at a time: it is read once from front to back, and the sums seldom.
+    // Eight rows of the matrix at a time: the matrix is read once from front to back, the sums once for eight rows.
     for (at, x) in eights.iter().enumerate() {
         let rows = &matrix[at * 8 * width..(at + 1) * 8 * width];
         let row = |index: usize| &rows[index * width..(index + 1) * width];
@@ -168,7 +168,7 @@ multiversion! {
     fn dot_f32(a: &[f32], b: &[f32]) -> f32 = dot_single;
 }
 
-/// The product of matrices by a function of `matrixmultiply`.
+/// Implements the matrix product with a function of `matrixmultiply`.
 macro_rules! multiply_by {
     ($gemm:ident) => {
         unsafe fn multiply(
@@ -179,7 +179,7 @@ macro_rules! multiply_by {
             (c, c_strides): (&mut [Self], [usize; 2]),
         ) {
             let [[ar, ac], [br, bc], [cr, cc]] = [a_strides, b_strides, c_strides].map(|pair| pair.map(|s| s as isize));
-            // SAFETY: the caller's contract is that of the function.
+            // SAFETY: the contract of the caller is that of the function.
             unsafe {
                 matrixmultiply::$gemm(
                     m,
@@ -219,13 +219,13 @@ impl Real for f32 {
     /// `2^n p(r)` with `self = n ln 2 + r`, `|r| <= ln 2 / 2`: within two units in the last place.
     #[inline(always)]
     fn exp(self) -> Self {
-        // Adding it rounds to a whole number and leaves that in the low bits.
+        // Adding this number rounds to an integer and leaves it in the low bits.
         const ROUND: f32 = 12_582_912.0;
         let x = if self > 88.0 { 88.0 } else { self };
         let x = if x < -87.0 { -87.0 } else { x };
         let shifted = x * std::f32::consts::LOG2_E + ROUND;
         let n = shifted - ROUND;
-        // ln 2 in two parts, the first exact in few bits.
+        // ln 2 in two parts; the product with the first is exact.
         let r = (x - n * 0.693_359_4) + n * 2.121_944_4e-4;
         let p = 1.987_569_1e-4;
         let p = p * r + 1.398_199_9e-3;
@@ -238,7 +238,7 @@ impl Real for f32 {
         p * f32::from_bits(power as u32)
     }
 
-    /// `2 artanh(x / (2 + x))`, a series in a number of at most 1/3.
+    /// `2 artanh(x / (2 + x))`, as a series in a number of at most 1/3.
     #[inline(always)]
     fn log_one_plus(self) -> Self {
         let z = self / (2.0 + self);
@@ -323,7 +323,7 @@ mod tests {
     #[test]
     fn single_precision_functions_agree_with_double() {
         let close = |x: f64, found: f32, expected: f64| {
-            // A few units in the last place of a number of size 1 or of the result.
+            // A few units in the last place of the result, or of 1.
             assert!((found.wide() - expected).abs() <= 4e-7 * expected.abs().max(1.0), "{x}: {found} {expected}");
         };
         for step in -8700..=8700 {

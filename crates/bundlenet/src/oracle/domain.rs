@@ -1,18 +1,18 @@
-//! Where the variables may lie, and which way the function is optimised.
+//! The domain of the variables, and the sense of optimisation.
 
 use std::fmt;
 
 /// Direction of optimisation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Sense {
-    /// The smaller the better.
+    /// Smaller values are better.
     Minimize,
-    /// The larger the better.
+    /// Larger values are better.
     Maximize,
 }
 
 impl Sense {
-    /// `1.0` to minimise, `-1.0` to maximise: what a value is multiplied by to be minimised.
+    /// `1.0` to minimise, `-1.0` to maximise. A value times this sign is to be minimised.
     #[must_use]
     pub fn sign(self) -> f64 {
         match self {
@@ -21,7 +21,7 @@ impl Sense {
         }
     }
 
-    /// The other sense: a problem's Lagrangian dual is optimised the other way round.
+    /// The other sense. The Lagrangian dual of a problem has the opposite sense.
     #[must_use]
     pub fn opposite(self) -> Self {
         match self {
@@ -40,7 +40,7 @@ impl fmt::Display for Sense {
     }
 }
 
-/// Where the variables may lie.
+/// The domain of the variables.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Domain {
     /// Every real vector.
@@ -48,11 +48,11 @@ pub enum Domain {
     Free,
     /// Vectors without negative entries.
     Nonnegative,
-    /// For each coordinate, whether it must be nonnegative.
+    /// One bound for each coordinate.
     PerCoordinate(Vec<Bound>),
 }
 
-/// What one coordinate of a [`Domain::PerCoordinate`] is held to.
+/// Bound on one coordinate of a [`Domain::PerCoordinate`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Bound {
     /// Any real number.

@@ -1,7 +1,7 @@
-//! A hash that is the same everywhere and for ever: for checksums in files, and to tell whether data have changed.
+//! A hash that is the same on every machine and in every version. Files use it as checksum and to detect changed data.
 
-/// A hash of numbers, for [`SumOracle::fingerprint`](crate::SumOracle::fingerprint): the same on every machine and in every
-/// version, as what is stored in a file must be.
+/// A hash of numbers, for [`SumOracle::fingerprint`](crate::SumOracle::fingerprint). It is stored in files, so it is
+/// the same on every machine and in every version.
 ///
 /// ```
 /// use bundlenet::Fingerprint;
@@ -14,7 +14,7 @@
 pub struct Fingerprint(u64);
 
 impl Fingerprint {
-    /// Of nothing yet.
+    /// The hash of no data.
     #[must_use]
     #[expect(clippy::new_without_default, reason = "a hash has no default value that means something")]
     pub fn new() -> Self {
@@ -24,15 +24,15 @@ impl Fingerprint {
     /// Adds a whole number.
     #[must_use]
     pub fn whole(self, number: u64) -> Self {
-        // Fowler, Noll and Vo's step on 64 bits at a time; the shift lets high bits reach low ones.
+        // Fowler-Noll-Vo on 64 bits at a time. The shift carries high bits to low ones.
         let mixed = (self.0 ^ number).wrapping_mul(0x0000_0100_0000_01b3);
         Self(mixed ^ (mixed >> 29))
     }
 
-    /// Adds numbers.
+    /// Adds floating-point numbers.
     #[must_use]
     pub fn numbers(self, numbers: &[f64]) -> Self {
-        // Adding 0 makes one of the two zeros.
+        // Adding 0 turns -0 into 0.
         numbers.iter().fold(self, |hash, number| hash.whole((number + 0.0).to_bits()))
     }
 

@@ -6,35 +6,35 @@ use bundlenet_linalg::vectors::{Padded, all_within, scale};
 
 use super::{Domain, EvaluationError, Fingerprint, Lines, Minorants, Oracle, Sense, Solutions};
 
-/// Entries of a scaled subgradient beyond this could not be squared and added up.
+/// Largest entry of a scaled subgradient. The squares of larger ones could not be added up.
 const LARGEST_ENTRY: f64 = 1e150;
 
-/// How far a scale that is taken over may be from the one at the start.
+/// Largest ratio between the scale of an earlier run and the scale at this start, if the earlier one is to be used.
 const SCALE_RANGE: f64 = 1e3;
 
-/// Work of an evaluation where the oracle states none, in nanoseconds: a millisecond.
+/// Work of an evaluation in nanoseconds if the oracle states none: a millisecond.
 const DEAR: f64 = 1e6;
 
-/// A function as methods see it: checked, minimised, scaled, counted and timed.
+/// A function as the methods see it: checked, minimised, scaled, counted and timed.
 ///
-/// This is the one place where oracle output is checked, and the one place where sense and scale are applied: every number
-/// of the oracle is multiplied by one factor, `1` to minimise and `-1` to maximise, times the scale of the run.
+/// Only this adapter checks the output of an oracle, and only this adapter applies sense and scale. It multiplies every
+/// number of the oracle by one factor: the sign (`1` to minimise, `-1` to maximise) times the scale of the run.
 pub struct Function<'a> {
     oracle: &'a mut dyn Oracle,
     dim: usize,
     domain: Domain,
     sense: Sense,
     minimizer_box: Option<(Vec<f64>, Vec<f64>)>,
-    /// Scale of the run; 1 until [`Function::begin`] has found it.
+    /// Scale of the run; 1 before [`Function::begin`].
     scale: f64,
-    /// Coefficients of the linear part, minimised and scaled; none unless the oracle is a sum.
+    /// Coefficients of the linear part, minimised and scaled. `None` if the oracle is not a sum.
     linear: Option<Vec<f64>>,
     keeps_solutions: bool,
     evaluations: usize,
     seconds: f64,
 }
 
-/// The function at a point.
+/// Value and subgradient, or minorants, of the function at a point.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Evaluation {
     pub(crate) point: Vec<f64>,
@@ -42,16 +42,16 @@ pub(crate) struct Evaluation {
     pub(crate) value: f64,
     /// Minimised, not scaled.
     pub(crate) unscaled: f64,
-    /// Subgradient of the whole function, where it was asked for.
+    /// Subgradient of the whole function, if it was asked for.
     pub(crate) subgradient: Padded,
-    /// Minorants of the components, where they were asked for.
+    /// Minorants of the components, if they were asked for.
     pub(crate) minorants: Minorants,
-    /// Solutions of the subproblems, where they are kept.
+    /// Solutions of the subproblems, if they are kept.
     pub(crate) solutions: Option<Solutions>,
 }
 
 impl Evaluation {
-    /// To be made at a point.
+    /// An evaluation that is still to be made at a point.
     pub(crate) fn at(point: &[f64]) -> Self {
         Self { point: point.to_vec(), subgradient: Padded::zeros(point.len()), ..Self::default() }
     }
@@ -61,7 +61,7 @@ impl Evaluation {
     }
 }
 
-/// What an evaluation is to tell.
+/// Which parts of an evaluation are computed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Detail {
     /// The subgradient of the whole function.
@@ -72,7 +72,7 @@ pub(crate) enum Detail {
     Both,
 }
 
-/// What cuts are of.
+/// Kind of the cuts: of the whole function, or of its components.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum CutsOf {
@@ -81,10 +81,10 @@ pub(crate) enum CutsOf {
 }
 
 impl<'a> Function<'a> {
-    /// Wraps an oracle; values are those of the oracle, minimised and not scaled.
+    /// Wraps an oracle. Values are minimised and not scaled.
     ///
     /// # Errors
-    /// If it has no variables, or its domain or its linear part is for another number of them.
+    /// If it has no variables, or if its domain or its linear part has a wrong length.
     pub fn new(oracle: &'a mut dyn Oracle) -> Result<Self, EvaluationError> {
         let (dim, domain, sense) = (oracle.dim(), oracle.domain(), oracle.sense());
         if dim == 0 {
@@ -115,7 +115,7 @@ impl<'a> Function<'a> {
         })
     }
 
-    /// Asks for the solutions of the subproblems with every evaluation, where the oracle has them.
+    /// Asks for the solutions of the subproblems with every evaluation, if the oracle has them.
     pub(crate) fn keep_solutions(&mut self) {
         self.keeps_solutions = self.oracle.as_primal().is_some();
     }
@@ -126,13 +126,13 @@ impl<'a> Function<'a> {
         self.dim
     }
 
-    /// Where the variables may lie.
+    /// The domain of the variables.
     #[must_use]
     pub fn domain(&self) -> &Domain {
         &self.domain
     }
 
-    /// The sense of the wrapped oracle, for turning values back into the user's.
+    /// The sense of the oracle, to turn values back into the user's.
     #[must_use]
     pub fn sense(&self) -> Sense {
         self.sense
@@ -150,7 +150,7 @@ impl<'a> Function<'a> {
         self.linear.is_some()
     }
 
-    /// Coefficients of the linear part, scaled; empty unless the function is a sum.
+    /// Coefficients of the linear part, scaled. Empty if the function is not a sum.
     pub(crate) fn linear(&self) -> &[f64] {
         self.linear.as_deref().unwrap_or(&[])
     }
@@ -169,37 +169,37 @@ impl<'a> Function<'a> {
         self.oracle.work().filter(|work| work.is_finite() && *work > 0.0).unwrap_or(DEAR)
     }
 
-    /// The factor on values and subgradients.
+    /// Scale of the run: the factor on values and subgradients, without the sign.
     pub(crate) fn scale(&self) -> f64 {
         self.scale
     }
 
-    /// `max(1, |f|)` of the user's function, scaled: what gaps are relative to.
+    /// `max(1, |f|)` of the user's function, scaled. Gaps are relative to it.
     pub(crate) fn magnitude(&self, value: f64) -> f64 {
         value.abs().max(self.scale)
     }
 
-    /// Value and subgradient of the function to minimise.
+    /// Value and subgradient of the minimised function.
     ///
     /// # Errors
-    /// Says which evaluation went wrong, and how: a wrong length, a point outside the domain, a value or an entry that
-    /// is not finite or was not written, or the oracle's own error.
+    /// A wrong length, a point outside the domain, a value or an entry that is not finite or was not written, or the
+    /// error of the oracle. The error names the evaluation.
     pub fn evaluate(&mut self, point: &[f64], subgradient: &mut [f64]) -> Result<f64, EvaluationError> {
         let unscaled = self.call(point, subgradient)?;
         self.scaled(unscaled, subgradient)
     }
 
-    /// Value of the function to minimise, and minorants of its components.
+    /// Value of the minimised function, and minorants of its components.
     ///
     /// # Errors
-    /// As [`Function::evaluate`], and if the oracle is no [`SumOracle`](crate::SumOracle).
+    /// As [`Function::evaluate`], and if the oracle is not a [`SumOracle`](crate::SumOracle).
     pub fn evaluate_components(&mut self, point: &[f64], minorants: &mut Minorants) -> Result<f64, EvaluationError> {
         let unscaled = self.call_components(point, minorants)?;
         self.scaled(unscaled, minorants.subgradients().entries())
     }
 
-    /// Evaluates at the start and finds the scale of the run: one over the norm of the subgradient there, or the known one of
-    /// an earlier run if that is close.
+    /// Evaluates at the start and sets the scale of the run: one over the norm of the subgradient there, or the known
+    /// scale of an earlier run if that is close.
     pub(crate) fn begin(
         &mut self,
         evaluation: &mut Evaluation,
@@ -208,7 +208,8 @@ impl<'a> Function<'a> {
     ) -> Result<(), EvaluationError> {
         self.visit(evaluation, detail)?;
         let fresh = scale_of(evaluation.subgradient());
-        // Steps and the stop test go by the scale: one that was made for another function will not do.
+        // The step lengths and the stop test depend on the scale. A scale of a very different function would spoil
+        // them.
         let is_alike = |scale: &f64| (1.0 / SCALE_RANGE..=SCALE_RANGE).contains(&(scale / fresh));
         self.scale = known_scale.filter(is_alike).unwrap_or(fresh);
         let dim = self.dim;
@@ -221,7 +222,7 @@ impl<'a> Function<'a> {
         Ok(())
     }
 
-    /// Evaluates at the point of an evaluation and fills in the rest.
+    /// Evaluates at the point of an evaluation and writes the other fields.
     pub(crate) fn visit(&mut self, evaluation: &mut Evaluation, detail: Detail) -> Result<(), EvaluationError> {
         let Evaluation { point, value, unscaled, subgradient, minorants, solutions } = evaluation;
         let dim = self.dim;
@@ -250,7 +251,7 @@ impl<'a> Function<'a> {
         Ok(())
     }
 
-    /// Calls the oracle, and checks what it gives. Returns the value minimised, not scaled; the subgradient is scaled.
+    /// Calls the oracle and checks its output. The returned value is minimised, not scaled; the subgradient is scaled.
     fn call(&mut self, point: &[f64], subgradient: &mut [f64]) -> Result<f64, EvaluationError> {
         let evaluation = self.count(point)?;
         if subgradient.len() != self.dim {
@@ -260,7 +261,7 @@ impl<'a> Function<'a> {
                 found: subgradient.len(),
             });
         }
-        // An entry the oracle forgets to write must not pass for a number.
+        // An entry that the oracle does not write stays NaN and is found.
         subgradient.fill(f64::NAN);
         let value = self
             .oracle
@@ -303,7 +304,7 @@ impl<'a> Function<'a> {
         Ok(self.sense.sign() * value)
     }
 
-    /// The solutions of the last evaluation, where they are kept; they are the problem's, and are not flipped.
+    /// Writes the solutions of the last evaluation, if they are kept. Sense and scale do not apply to them.
     fn write_solutions(&mut self, solutions: &mut Option<Solutions>) -> Result<(), EvaluationError> {
         if !self.keeps_solutions {
             return Ok(());
@@ -325,7 +326,7 @@ impl<'a> Function<'a> {
         }
     }
 
-    /// Checks a point, and counts the evaluation there.
+    /// Checks a point and counts an evaluation.
     fn count(&mut self, point: &[f64]) -> Result<usize, EvaluationError> {
         let evaluation = self.evaluations + 1;
         if point.len() != self.dim {
@@ -341,15 +342,15 @@ impl<'a> Function<'a> {
         Ok(evaluation)
     }
 
-    /// A number of the oracle times this is one of the methods.
+    /// Factor from the numbers of the oracle to those of the methods.
     fn factor(&self) -> f64 {
         self.sense.sign() * self.scale
     }
 
-    /// A minimised value, scaled; the entries of subgradients have been already.
+    /// Scales a minimised value. The `entries` of subgradients are scaled already; they are only checked.
     fn scaled(&self, unscaled: f64, entries: &[f64]) -> Result<f64, EvaluationError> {
         let value = unscaled * self.scale;
-        // The squares of the entries are added up in the master.
+        // The master adds up the squares of the entries.
         if value.is_finite() && all_within(entries, LARGEST_ENTRY) {
             Ok(value)
         } else {
@@ -357,7 +358,7 @@ impl<'a> Function<'a> {
         }
     }
 
-    /// A lower bound on the scaled function that convex combinations of its components' minorants prove. They are changed.
+    /// Lower bound on the scaled function, proved by convex combinations of the components' minorants. Overwrites them.
     pub(crate) fn prove(&mut self, aggregate: &mut Lines) -> Option<f64> {
         let factor = self.factor();
         let sum = self.oracle.as_sum()?;
@@ -365,7 +366,7 @@ impl<'a> Function<'a> {
         sum.prove(aggregate).map(|bound| factor * bound).filter(|bound| bound.is_finite())
     }
 
-    /// Fingerprints of all components, or one of the whole function.
+    /// Fingerprints of all components, or one fingerprint of the whole function.
     pub(crate) fn fingerprints(&mut self, cuts_of: CutsOf) -> Vec<Option<u64>> {
         let Some(sum) = self.oracle.as_sum() else { return vec![None] };
         let mut each = (0..sum.component_count()).map(|component| sum.fingerprint(component));
@@ -379,7 +380,7 @@ impl<'a> Function<'a> {
         }
     }
 
-    /// The value at the origin, scaled, of a component's minorant with a scaled slope, if it has one.
+    /// Scaled value at the origin of a component's minorant with the given scaled slope, if it has one.
     pub(crate) fn reprice(&mut self, component: usize, (coordinates, entries): (&[u32], &[f64])) -> Option<f64> {
         let factor = self.factor();
         let sum = self.oracle.as_sum()?;
@@ -390,7 +391,7 @@ impl<'a> Function<'a> {
     }
 }
 
-/// The factor that gives a subgradient norm 1; 1 for a subgradient of 0. Safe for entries whose squares are out of range.
+/// The factor that gives a subgradient the norm 1, or 1 for a zero subgradient. Does not overflow for large entries.
 fn scale_of(subgradient: &[f64]) -> f64 {
     let largest = subgradient.iter().fold(0.0_f64, |largest, entry| largest.max(entry.abs()));
     if largest == 0.0 {
@@ -400,9 +401,9 @@ fn scale_of(subgradient: &[f64]) -> f64 {
     1.0 / relative.sqrt() / largest
 }
 
-/// The first number that is not finite.
+/// Index of the first number that is not finite.
 fn first_unusable(numbers: &[f64]) -> Option<usize> {
-    // Looking whether there is one is much faster than looking for it.
+    // The check of all numbers is vectorised; the search is not.
     if all_within(numbers, f64::MAX) { None } else { numbers.iter().position(|number| !number.is_finite()) }
 }
 

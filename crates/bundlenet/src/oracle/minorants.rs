@@ -1,4 +1,4 @@
-//! What an oracle says of its components: minorants at a point, affine functions, primal solutions.
+//! Numbers of the components: minorants at a point, affine functions, primal solutions.
 
 use bundlenet_linalg::SparseRows;
 
@@ -10,20 +10,20 @@ pub struct Minorants {
 }
 
 impl Minorants {
-    /// No minorants.
+    /// An empty list.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Forgets all minorants and keeps the memory.
+    /// Removes all minorants and keeps the memory.
     pub fn clear(&mut self) {
         self.values.clear();
         self.subgradients.clear();
     }
 
-    /// Appends the next component: its value at the point, and the nonzero entries of its subgradient. Entries of the same
-    /// coordinate are added up.
+    /// Appends the next component: its value at the point and the nonzero entries of its subgradient. Entries with the
+    /// same coordinate are added up.
     pub fn push(&mut self, value: f64, subgradient: impl IntoIterator<Item = (u32, f64)>) {
         self.values.push(value);
         self.subgradients.push(subgradient);
@@ -35,13 +35,13 @@ impl Minorants {
         self.subgradients.append(&other.subgradients);
     }
 
-    /// Number of components held.
+    /// Number of components.
     #[must_use]
     pub fn len(&self) -> usize {
         self.values.len()
     }
 
-    /// Whether no component is held.
+    /// Whether there are no components.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.values.is_empty()
@@ -82,20 +82,20 @@ pub struct Lines {
 }
 
 impl Lines {
-    /// No lines.
+    /// An empty list.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Forgets all lines and keeps the memory.
+    /// Removes all lines and keeps the memory.
     pub fn clear(&mut self) {
         self.constants.clear();
         self.slopes.clear();
     }
 
-    /// Appends a line: its value at the origin, and the nonzero entries of its slope. Entries of the same coordinate are
-    /// added up.
+    /// Appends a line: its value at the origin and the nonzero entries of its slope. Entries with the same coordinate
+    /// are added up.
     pub fn push(&mut self, constant: f64, slope: impl IntoIterator<Item = (u32, f64)>) {
         self.constants.push(constant);
         self.slopes.push(slope);
@@ -141,7 +141,7 @@ impl Lines {
     }
 }
 
-/// Solutions of the subproblems of a [`PrimalOracle`](crate::PrimalOracle): costs, and the variables that are not 0.
+/// Solutions of the subproblems of a [`PrimalOracle`](crate::PrimalOracle): costs and nonzero variables.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Solutions {
     costs: Vec<f64>,
@@ -149,19 +149,19 @@ pub struct Solutions {
 }
 
 impl Solutions {
-    /// No solutions.
+    /// An empty list.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Forgets all solutions and keeps the memory.
+    /// Removes all solutions and keeps the memory.
     pub fn clear(&mut self) {
         self.costs.clear();
         self.variables.clear();
     }
 
-    /// Appends a solution: its cost in the objective of the problem, and the variables that are not 0 with their values.
+    /// Appends a solution: its cost in the objective of the problem, and its nonzero variables with their values.
     pub fn push(&mut self, cost: f64, variables: impl IntoIterator<Item = (u32, f64)>) {
         self.costs.push(cost);
         self.variables.push(variables);
@@ -185,7 +185,7 @@ impl Solutions {
         &self.costs
     }
 
-    /// Variables of a solution that are not 0, and their values.
+    /// Nonzero variables of a solution, and their values.
     ///
     /// # Panics
     /// If `solution >= len()`.
@@ -200,7 +200,7 @@ impl Solutions {
         self.variables.append(&other.variables);
     }
 
-    /// Values of all variables of all solutions.
+    /// Values of the nonzero variables of all solutions.
     pub(crate) fn values(&self) -> &[f64] {
         self.variables.entries()
     }

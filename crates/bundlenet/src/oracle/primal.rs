@@ -1,8 +1,8 @@
-//! Primal solutions: those of a Lagrangian dual's subproblems, combined with the weights of the cuts they came with.
+//! Primal solutions: convex combinations of the subproblems' solutions, with the weights of their cuts.
 //!
-//! A subproblem's solution `x` of cost `c'x` is a cut: the dual is bounded by `c'x + (b - A x)'pi`. So a convex combination of
-//! cuts is one of solutions, and as its slope goes to 0 the combination satisfies the constraints that were dualised: it solves
-//! the convexified problem. Every cut therefore carries its solution with it, and an aggregate that of its parts.
+//! A solution `x` of a subproblem with cost `c'x` gives a cut: the dual is bounded by `c'x + (b - A x)'pi`. So a convex
+//! combination of cuts is also one of solutions. As its slope goes to 0, it satisfies the dualised constraints and
+//! solves the convexified problem. Every cut therefore keeps its solution, and an aggregate that of its parts.
 
 use std::ops::Range;
 
@@ -10,29 +10,29 @@ use bundlenet_linalg::sparse::pairs;
 
 use super::{Oracle, Solutions};
 
-/// An oracle that hands back the solutions of its subproblems.
+/// An oracle that also returns the solutions of its subproblems.
 ///
-/// Reached through [`Oracle::as_primal`]; asked only where [`Settings::primal`](crate::Settings::primal) says so.
+/// A run asks for them through [`Oracle::as_primal`] if [`Settings::primal`](crate::Settings::primal) is set.
 pub trait PrimalOracle: Oracle {
-    /// Pushes the solutions behind the value and the subgradient of the last evaluation onto the cleared `solutions`: one for
-    /// each component of a [`SumOracle`](crate::SumOracle), in order; a single one for any other oracle. The oracle numbers
-    /// the variables as it likes; the numbers of all components are different.
+    /// Pushes the solutions that belong to the value and the subgradient of the last evaluation: one for each component
+    /// of a [`SumOracle`](crate::SumOracle), in order, or a single one for any other oracle. `solutions` is empty
+    /// before. The oracle chooses the numbers of the variables; two components have no number in common.
     ///
-    /// The last evaluation may have been one of the whole function or one of its components.
+    /// The last evaluation was one of the whole function or one of its components.
     fn write_solutions(&mut self, solutions: &mut Solutions);
 }
 
 /// A convex combination of the solutions of all subproblems.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Primal {
-    /// Its cost, in the objective of the problem: what the combined cuts come to at multipliers of 0.
+    /// Cost in the objective of the problem. It is the value of the combined cuts at zero multipliers.
     pub cost: f64,
-    /// The variables that are not 0, in ascending order, with their values.
+    /// Nonzero variables in ascending order, with their values.
     pub variables: Vec<(u32, f64)>,
 }
 
 impl Primal {
-    /// The solution of one component, of several, or of all.
+    /// The sum of the solutions of a range of components.
     pub(crate) fn of(solutions: &Solutions, components: Range<usize>) -> Self {
         let cost = solutions.costs()[components.clone()].iter().sum();
         let entries = components.flat_map(|component| pairs(solutions.variables(component)));
@@ -44,7 +44,7 @@ impl Primal {
         Self::of(solutions, 0..solutions.len())
     }
 
-    /// The sum of solutions with weights.
+    /// The weighted sum of solutions.
     pub(crate) fn combine<'a>(parts: impl Iterator<Item = (f64, &'a Self)> + Clone) -> Self {
         let cost = parts.clone().map(|(weight, part)| weight * part.cost).sum();
         let scaled = |(weight, part): (f64, &'a Self)| {
@@ -54,9 +54,9 @@ impl Primal {
     }
 }
 
-/// Brings entries into order and adds up those of the same variable.
+/// Sorts the entries and adds up those of the same variable.
 fn added_up(mut entries: Vec<(u32, f64)>) -> Vec<(u32, f64)> {
-    // Stable, so that sums are always taken in the same order.
+    // The sort is stable, so the sums always have the same order.
     entries.sort_by_key(|(variable, _)| *variable);
     entries.dedup_by(|next, sum| {
         let is_same = next.0 == sum.0;

@@ -1,4 +1,4 @@
-//! Runs of a network in step.
+//! Runs of a network in step: all take their next step together.
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -11,12 +11,12 @@ use crate::model::Model;
 use crate::network::{Network, Tape};
 use crate::oracle::{EvaluationError, Oracle};
 
-/// A run of a network, and what its steps looked like.
+/// A run of a network, with its step lengths and its attention.
 pub(crate) struct Observed {
     pub(crate) solution: Solution,
     /// Step length of every step.
     pub(crate) step_lengths: Vec<f64>,
-    /// Entropy of the weights of the last proposal, over that of equal weights.
+    /// Entropy of the weights of the last proposal, divided by that of equal weights.
     pub(crate) entropy: f64,
 }
 
@@ -67,7 +67,7 @@ pub(crate) fn solve_in_step<'a>(
     begun.into_iter().filter_map(result).collect()
 }
 
-/// Entropy of the weights of the last proposal, over that of equal weights.
+/// Entropy of the weights of the last proposal, divided by that of equal weights.
 fn entropy(method: &NetworkMethod) -> f64 {
     let sum: f64 = method.proposal().weights.iter().map(|&(_, weight)| -weight * weight.ln()).sum();
     sum / (method.model().len() as f64).ln().max(f64::MIN_POSITIVE)

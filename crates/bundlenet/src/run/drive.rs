@@ -1,4 +1,4 @@
-//! The driver: limits, clock, interrupts, observers and the trace, for one run or for several in step.
+//! The driver: limits, clock, interrupts, observers and the trace, for a single run or for several runs in step.
 
 use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -13,11 +13,11 @@ use crate::method::{Gap, Inherited, Minimize, Progress, StepReport, wants_compon
 use crate::model::Saved;
 use crate::oracle::{Detail, Evaluation, EvaluationError, Function, Oracle, Primal};
 
-/// A run under way: the function, the method, and what the driver knows.
+/// A run: the function, the method, and the data of the driver.
 pub(crate) struct Run<'a, M: Minimize + ?Sized> {
     begin: Instant,
     function: Function<'a>,
-    /// None if the start is optimal.
+    /// The method. `None` if the start is optimal.
     method: Option<Box<M>>,
     /// The best value, minimised and not scaled, and its point.
     best: f64,
@@ -29,12 +29,12 @@ pub(crate) struct Run<'a, M: Minimize + ?Sized> {
     trace: Vec<TraceRow>,
     failure: Option<String>,
     reuse: Option<Reuse>,
-    /// The primal solution of a start that is optimal.
+    /// The primal solution, if the start is optimal.
     primal: Option<Primal>,
 }
 
 impl<'a, M: Minimize + ?Sized> Run<'a, M> {
-    /// Evaluates the function at the start and makes the method, with what an earlier run has left.
+    /// Evaluates the function at the start and makes the method, with the state of an earlier run.
     pub(crate) fn begin(
         oracle: &'a mut dyn Oracle,
         start: Option<&[f64]>,
@@ -50,20 +50,20 @@ impl<'a, M: Minimize + ?Sized> Run<'a, M> {
         let mut start = start.map_or_else(|| Evaluation::at(&vec![0.0; function.dim()]), Evaluation::at);
         let detail = if wants_components(&settings.method) && function.is_sum() { Detail::Both } else { Detail::Whole };
         let memory = state.and_then(State::memory);
-        // A state has no primal solutions: a combination with its cuts would lack some.
+        // A state has no primal solutions, so a combination with its cuts would be incomplete.
         let takes_cuts = settings.method.takes_cuts() && !settings.primal;
         let known_scale = memory.filter(|_| takes_cuts).map(|memory| memory.scale);
         function.begin(&mut start, detail, known_scale)?;
         let (inherited, reuse) = match (state, memory) {
             (Some(state), Some(memory)) if takes_cuts && memory.scale == function.scale() => {
                 let (cuts, reuse) = reuse(state, &mut function, &start);
-                // Without cuts, the length of steps has to be found again.
+                // Without cuts, the step length is found again.
                 let inherited = Inherited { cuts, step_length: memory.step_length };
                 (Some(inherited).filter(|inherited| inherited.cuts.len() > 0), reuse)
             }
             (_, memory) => (None, Reuse::none_of(memory.map_or(0, |memory| memory.cuts.len()))),
         };
-        // A subgradient of 0 proves the start optimal.
+        // A zero subgradient proves that the start is optimal.
         let is_optimal = start.subgradient().iter().all(|&entry| entry == 0.0);
         let primal = start.solutions.as_ref().filter(|_| is_optimal).map(Primal::of_all);
         Ok(Self {
@@ -82,7 +82,7 @@ impl<'a, M: Minimize + ?Sized> Run<'a, M> {
         })
     }
 
-    /// What another run can go on with, after a run that began with the given state.
+    /// The state for a later run. `begun_with` is the state that this run began with.
     pub(crate) fn state(&mut self, begun_with: &State) -> State {
         let memory = match self.save(0) {
             Some(Saved { cuts_of, cuts, step_length, .. }) => Some(Memory {
@@ -93,13 +93,13 @@ impl<'a, M: Minimize + ?Sized> Run<'a, M> {
                 fingerprints: self.function.fingerprints(cuts_of),
                 cuts,
             }),
-            // Cuts of the same function are as true as before.
+            // Cuts of the same function stay valid.
             None => begun_with.memory().filter(|memory| memory.is_of(&mut self.function)).cloned(),
         };
         State::of_run(&self.best_point, self.best_value(), begun_with.steps() + self.steps, memory)
     }
 
-    /// The cuts that came after the one with the given number, and the step length; `None` where there are no cuts to keep.
+    /// The cuts with numbers above `since`, and the step length. `None` if there are no cuts.
     pub(crate) fn save(&self, since: u64) -> Option<Saved> {
         self.method.as_ref()?.save(since).filter(|saved| saved.newest > 0)
     }
@@ -109,7 +109,7 @@ impl<'a, M: Minimize + ?Sized> Run<'a, M> {
         self.user_value(self.best)
     }
 
-    /// The point that attains it.
+    /// The best point so far.
     pub(crate) fn best_point(&self) -> &[f64] {
         &self.best_point
     }
@@ -124,7 +124,7 @@ impl<'a, M: Minimize + ?Sized> Run<'a, M> {
         self.steps
     }
 
-    /// Does one step; a status ends the run.
+    /// Takes one step. A status ends the run.
     fn advance(&mut self) -> Result<StepReport, Status> {
         let Some(method) = &mut self.method else { return Err(Status::Optimal) };
         match method.step(&mut self.function) {
@@ -149,7 +149,7 @@ impl<'a, M: Minimize + ?Sized> Run<'a, M> {
     }
 
     fn user_value(&self, value: f64) -> f64 {
-        // Adding zero turns the -0 of a flipped sign into 0.
+        // Adding zero turns -0, from a flipped sign, into 0.
         self.function.sense().sign() * value + 0.0
     }
 
@@ -209,7 +209,7 @@ impl<'a, M: Minimize + ?Sized> Run<'a, M> {
             master_seconds: seconds.master,
             network_seconds: seconds.network,
             estimate: gap.map(|gap| gap.estimate / magnitude),
-            // A gap below round-off is proved no better than round-off.
+            // No proof is better than round-off.
             certificate: gap.and_then(|gap| gap.proved).map(|gap| gap.max(1e-15 * magnitude) / magnitude),
             primal: self.method.as_ref().map_or_else(|| self.primal.take(), |method| method.primal()),
             trace: std::mem::take(&mut self.trace),
@@ -220,19 +220,19 @@ impl<'a, M: Minimize + ?Sized> Run<'a, M> {
     }
 }
 
-/// What happens around the steps of runs.
+/// Callbacks around the steps of runs.
 pub(crate) struct Watch<'w, 'a, M: Minimize + ?Sized> {
-    /// Finds the proposals of all runs that are under way, by their indices, before a round of steps.
+    /// Computes the proposals of the active runs, given by their indices, before each round of steps.
     pub(crate) propose: &'w mut dyn FnMut(&mut [Run<'a, M>], &[usize]),
-    /// Sees every run after the evaluation at its start and after each of its steps, before observers do.
+    /// Called with each run after its first evaluation and after each step, before observers.
     pub(crate) keep: &'w mut dyn FnMut(usize, &mut Run<'a, M>),
-    /// Sees every step, and may end all runs.
+    /// Observes every step and may end all runs.
     pub(crate) observer: Option<&'w mut dyn Observer>,
-    /// Ends all runs once it is set.
+    /// A flag that ends all runs.
     pub(crate) interrupt: Option<&'w AtomicBool>,
 }
 
-/// Takes steps of all runs in turn until each has ended. One run is a group of one.
+/// Takes steps of all runs in turn until all have ended. A single run is a group of one.
 pub(crate) fn drive<'a, M: Minimize + ?Sized>(runs: &mut [Run<'a, M>], mut watch: Watch<'_, 'a, M>) -> Vec<Solution> {
     let mut solutions: Vec<Option<Solution>> = runs.iter().map(|_| None).collect();
     let mut going: Vec<usize> = (0..runs.len()).collect();
@@ -261,7 +261,7 @@ pub(crate) fn drive<'a, M: Minimize + ?Sized>(runs: &mut [Run<'a, M>], mut watch
 }
 
 impl<'a, M: Minimize + ?Sized> Watch<'_, 'a, M> {
-    /// Keeps and shows a step.
+    /// Calls `keep` and the observer after a step.
     fn show(&mut self, index: usize, run: &mut Run<'a, M>, report: StepReport) -> ControlFlow<()> {
         (self.keep)(index, run);
         let record = run.record(report);

@@ -1,8 +1,9 @@
-//! States in files: a header, then a record for each step. `docs/formats.md` has the bytes.
+//! States in files: a header, then one record for each step. `docs/formats.md` describes the bytes.
 //!
-//! A file is begun, and when it has become too large written anew, beside the old one, which it then replaces. In between, a step is
-//! appended with one call of the system: a kill at any moment costs at most the last record. A record has the cuts that are new, or
-//! from time to time all there are, in the place of those before: so what the method has forgotten goes.
+//! A new file is written under a temporary name and then replaces the old one; so is a file that has become too large.
+//! Otherwise a step is appended with one system call: a kill at any moment loses at most the last record. A record
+//! holds the new cuts. From time to time it holds all cuts and replaces the records before it, so that removed cuts
+//! disappear.
 
 use std::fs::{File, OpenOptions};
 use std::io::Write;
@@ -21,16 +22,17 @@ use crate::oracle::{CutsOf, Fingerprint, Sense};
 const MAGIC: &[u8; 16] = b"bundlenet state\n";
 const VERSION: u32 = 1;
 
-/// All cuts are written when the new ones take so many times what all took the last time, and at least so many bytes.
+/// A record holds all cuts when the records since the last such one exceed `GROWTH` times its size and `LEAST_GROWTH`
+/// bytes.
 const GROWTH: usize = 2;
 const LEAST_GROWTH: usize = 1 << 18;
 
-/// A file is written anew when it has this many times the bytes of its last record with all cuts, and at least so many: replacing a
-/// file can take as long as many steps.
+/// A file is rewritten when it exceeds `MOST_RECORDS` times its last record with all cuts and `LEAST_REPLACED` bytes.
+/// Replacing a file can take as long as many steps.
 const MOST_RECORDS: usize = 16;
 const LEAST_REPLACED: usize = 1 << 25;
 
-/// What is the same for all records of a file.
+/// The header: data that all records of a file share.
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Header {
@@ -47,30 +49,30 @@ struct FunctionHeader {
     fingerprints: Vec<Option<u64>>,
 }
 
-/// What a step changes. Without a point the last one holds.
+/// The changes of one step. If `point` is empty, the last point still holds.
 struct Record<'a> {
     steps: usize,
     point: &'a [f64],
     value: Option<f64>,
     step_length: Option<StepLength>,
     cuts: &'a SavedCuts,
-    /// Whether these are all cuts, and not in addition to those before.
+    /// Whether these are all cuts. Otherwise they are added to those before.
     is_complete: bool,
 }
 
 /// A file that holds the state of a run after every step, for [`Solver::journal`](crate::Solver::journal).
 ///
-/// Records reach the operating system before the step is shown to an observer: they outlive the process, however it ends. They are
-/// not forced onto the disk: after a power failure the last seconds may be missing.
+/// Each record is passed to the operating system before an observer sees the step, so it survives the end of the
+/// process. It is not forced onto the disk: after a power failure the last seconds may be missing.
 pub struct Journal {
     path: PathBuf,
-    /// Once the run has begun.
+    /// The open file. `None` before the run begins.
     file: Option<File>,
     buffer: Vec<u8>,
-    /// The newest cut that is in the file, of the epoch it is from.
+    /// Number and epoch of the newest cut in the file.
     newest: u64,
     epoch: u32,
-    /// The best value that is in the file.
+    /// The best value in the file.
     value: Option<f64>,
     /// Bytes of the last record with all cuts, of all records since, and of the whole file.
     complete_bytes: usize,
@@ -80,8 +82,8 @@ pub struct Journal {
 }
 
 impl Journal {
-    /// Will write to a file, once a run has begun; what is there before, such as the state that the run begins with, stays until
-    /// then.
+    /// Prepares a journal at `path`. An existing file, such as the state that the run begins with, stays until the run
+    /// has begun.
     ///
     /// # Errors
     /// If the folder cannot be written to.
@@ -91,7 +93,7 @@ impl Journal {
         if path.is_dir() {
             return Err(failed(std::io::ErrorKind::IsADirectory.into()));
         }
-        // Hours of work should not end with what can be known now.
+        // Finds an unwritable folder now, and not after hours of work.
         let trial = beside(&path);
         File::create(&trial).and_then(|_| std::fs::remove_file(&trial)).map_err(failed)?;
         Ok(Self {
@@ -108,15 +110,15 @@ impl Journal {
         })
     }
 
-    /// Says whether all steps could be written.
+    /// Ends the journal and reports the first failure.
     ///
     /// # Errors
-    /// Why the first one could not; none after it was, and the file holds the state before it.
+    /// The first failure of a write. No later step is written, and the file holds the state before the failure.
     pub fn finish(self) -> Result<(), Error> {
         self.failure.map_or(Ok(()), Err)
     }
 
-    /// Writes what the last step has changed.
+    /// Writes the changes of the last step.
     pub(crate) fn record<M: Minimize + ?Sized>(&mut self, run: &mut Run<'_, M>, begun_with: &State) {
         if self.failure.is_none()
             && let Err(error) = self.try_record(run, begun_with)
@@ -158,11 +160,11 @@ impl Journal {
         Ok(())
     }
 
-    /// Writes the file anew.
+    /// Writes a new file.
     fn begin<M: Minimize + ?Sized>(&mut self, run: &mut Run<'_, M>, begun_with: &State) -> Result<(), Error> {
         let state = run.state(begun_with);
         let bytes = state.to_bytes();
-        // Where a file cannot be replaced while it is open, it must not be.
+        // Some systems cannot replace an open file.
         self.file = None;
         write_whole(&self.path, &bytes)?;
         let file = OpenOptions::new().append(true).open(&self.path);
@@ -175,26 +177,26 @@ impl Journal {
 }
 
 impl State {
-    /// Whether the bytes of a file begin as those of a state do.
+    /// Whether the bytes begin like those of a state.
     #[must_use]
     pub fn is_state(bytes: &[u8]) -> bool {
         bytes.starts_with(MAGIC)
     }
 
-    /// Reads the state that [`State::save`] or a [`Journal`] has written. A last record that was cut off is passed over.
+    /// Reads a state that [`State::save`] or a [`Journal`] has written. An incomplete last record is ignored.
     ///
     /// # Errors
-    /// If the file cannot be read, or is no state.
+    /// If the file cannot be read, or is not a state.
     pub fn read(path: impl AsRef<Path>) -> Result<Self, Error> {
         let path = path.as_ref();
         let bytes = std::fs::read(path).map_err(|source| Error::Read { path: path.to_path_buf(), source })?;
         Self::parse(path, &bytes)
     }
 
-    /// The state in the bytes of a file; errors name the file by `path`.
+    /// Parses the bytes of a state. Errors name the file by `path`.
     ///
     /// # Errors
-    /// If the bytes are no state.
+    /// If the bytes are not a state.
     pub fn parse(path: impl AsRef<Path>, bytes: &[u8]) -> Result<Self, Error> {
         parse(bytes).map_err(|Unexpected { expected, found }| Error::Content {
             path: path.as_ref().to_path_buf(),
@@ -203,7 +205,7 @@ impl State {
         })
     }
 
-    /// Writes the state to a file; a kill at any moment leaves the file as it was, or as it is to be.
+    /// Writes the state to a file. A kill at any moment leaves the old file or the new one.
     ///
     /// # Errors
     /// If it cannot be written.
@@ -233,7 +235,7 @@ impl State {
         let mut bytes = MAGIC.to_vec();
         bytes.extend_from_slice(&VERSION.to_le_bytes());
         frame(&mut bytes, |bytes| {
-            // Plain numbers and lists can always be written.
+            // The header has only numbers and lists, so this cannot fail.
             bytes.extend(serde_json::to_vec(&header).unwrap_or_default());
         });
         record.write(&mut bytes);
@@ -241,7 +243,7 @@ impl State {
     }
 }
 
-/// Appends a length, what `write` writes, and a checksum.
+/// Appends a frame: a length, the bytes from `write`, and a checksum.
 fn frame(bytes: &mut Vec<u8>, write: impl FnOnce(&mut Vec<u8>)) {
     let start = bytes.len();
     bytes.extend_from_slice(&[0; 8]);
@@ -252,7 +254,7 @@ fn frame(bytes: &mut Vec<u8>, write: impl FnOnce(&mut Vec<u8>)) {
     bytes.extend_from_slice(&checksum.to_le_bytes());
 }
 
-/// Appends the bytes of numbers: in one go, or a step would take longer to write than to do.
+/// Appends the bytes of numbers, all at once: otherwise writing would take longer than the step.
 fn extend<T: Copy, const N: usize>(bytes: &mut Vec<u8>, numbers: &[T], to_bytes: impl Fn(T) -> [u8; N]) {
     let start = bytes.len();
     bytes.resize(start + N * numbers.len(), 0);
@@ -289,7 +291,7 @@ impl Record<'_> {
     }
 }
 
-/// What is wrong with the bytes of a state.
+/// An error in the bytes of a state.
 struct Unexpected {
     expected: String,
     found: String,
@@ -299,7 +301,7 @@ fn unexpected(expected: impl Into<String>, found: impl Into<String>) -> Unexpect
     Unexpected { expected: expected.into(), found: found.into() }
 }
 
-/// Bytes that are still to be read.
+/// The bytes that are not read yet.
 struct Reader<'a>(&'a [u8]);
 
 impl<'a> Reader<'a> {
@@ -325,14 +327,14 @@ impl<'a> Reader<'a> {
         self.array().map(f64::from_le_bytes)
     }
 
-    /// So many finite numbers.
+    /// Reads `count` finite numbers.
     fn numbers(&mut self, count: usize) -> Option<Vec<f64>> {
         let (words, _) = self.take(count.checked_mul(8)?)?.as_chunks::<8>();
         let numbers: Vec<f64> = words.iter().map(|word| f64::from_le_bytes(*word)).collect();
         numbers.iter().all(|number| number.is_finite()).then_some(numbers)
     }
 
-    /// The content of the next frame; `None` where it was cut off.
+    /// The content of the next frame. `None` if the frame is incomplete.
     fn frame(&mut self) -> Option<Result<&'a [u8], ()>> {
         let length = self.whole()?;
         let content = self.take(length)?;
@@ -371,7 +373,7 @@ fn parse(bytes: &[u8]) -> Result<State, Unexpected> {
     }
     let mut state = State { memory, ..State::default() };
     let mut is_first = true;
-    // What a power failure leaves may be zeros.
+    // A power failure may leave zeros.
     while reader.0.iter().any(|&byte| byte != 0) {
         match reader.frame() {
             Some(Ok(record)) => apply(&mut state, header.multipliers, record).ok_or_else(|| damaged(&reader))?,
@@ -383,7 +385,7 @@ fn parse(bytes: &[u8]) -> Result<State, Unexpected> {
     if is_first { Err(damaged(&reader)) } else { Ok(state) }
 }
 
-/// Takes up a record; `None` if it is not as it should be.
+/// Applies a record. `None` if it is invalid.
 fn apply(state: &mut State, multipliers: usize, record: &[u8]) -> Option<()> {
     let mut reader = Reader(record);
     let steps = reader.whole()?;
@@ -397,7 +399,7 @@ fn apply(state: &mut State, multipliers: usize, record: &[u8]) -> Option<()> {
     };
     let entries = reader.whole()?;
     let point = reader.numbers(entries)?;
-    // Only the first record of a state that knows nothing has no point to go on with.
+    // A record without a point needs a point from an earlier one.
     if !(point.len() == multipliers || point.is_empty() && state.point.len() == multipliers) {
         return None;
     }

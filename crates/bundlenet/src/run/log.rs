@@ -1,4 +1,4 @@
-//! The log table: an observer that writes a line for each step.
+//! The log table: an observer that writes one line for each step.
 
 use std::io::Write;
 use std::ops::ControlFlow;
@@ -6,10 +6,10 @@ use std::ops::ControlFlow;
 use super::observe::{Observer, Record};
 use super::solution::Solution;
 
-/// Writes a table of the run: aligned columns, `S` for a serious step and `N` for a null step, blanks where a value has
-/// no meaning.
+/// An observer that writes a table of the run. The columns are aligned. `S` is a serious step, `N` a null step. A value
+/// without meaning is blank.
 ///
-/// Lines thin out as the run goes on: all of the first twenty steps, then every tenth, then every hundredth.
+/// It shows all of the first twenty steps, then every tenth, then every hundredth.
 pub struct Log<W: Write> {
     target: W,
     with_times: bool,
@@ -22,12 +22,12 @@ impl<W: Write> Log<W> {
         Self { target, with_times: true, is_begun: false }
     }
 
-    /// A log without times, which is the same in every run.
+    /// A log without times. It is the same in every run.
     pub fn timeless(target: W) -> Self {
         Self { with_times: false, ..Self::new(target) }
     }
 
-    /// Writes lines above the table: what is solved, and how.
+    /// Writes lines above the table, for example the problem and the method.
     pub fn begin(&mut self, header: &str) {
         self.write(header);
     }
@@ -42,7 +42,7 @@ impl<W: Write> Log<W> {
         lines += &format!("\n  gap: estimated {}, proved {}", gap(solution.estimate), gap(solution.certificate));
         if self.with_times {
             lines += &format!(
-                "\n  {:.4} s, of which oracle {:.4}, master {:.4}, network {:.4}",
+                "\n  time: {:.4} s (oracle {:.4}, master {:.4}, network {:.4})",
                 solution.seconds, solution.oracle_seconds, solution.master_seconds, solution.network_seconds
             );
         }
@@ -50,7 +50,7 @@ impl<W: Write> Log<W> {
     }
 
     fn write(&mut self, line: &str) {
-        // A log that cannot be written must not end the run.
+        // A log that cannot be written does not end the run.
         let _ = writeln!(self.target, "{line}");
     }
 }
@@ -97,7 +97,7 @@ impl<W: Write> Observer for Log<W> {
     }
 }
 
-/// Ten significant digits.
+/// The number with ten significant digits.
 fn number(value: f64) -> String {
     let magnitude = value.abs();
     if magnitude != 0.0 && !(1e-4..1e10).contains(&magnitude) {
@@ -151,7 +151,7 @@ step limit: value 3.897445989 after 1 steps
         assert_eq!(shown, expected.lines().take(4).collect::<Vec<_>>(), "{found}");
         assert!(found.contains("step limit: value 3.89744598") && found.contains("gap: estimated"), "{found}");
         assert_eq!(log(30), log(30));
-        // Aligned: every line of the table ends in the same column.
+        // The columns are aligned: every line of the table has the same width.
         let long = log(30);
         let widths: Vec<usize> = long.lines().skip(1).take(15).map(|line| line.chars().count()).collect();
         assert!(widths.iter().all(|width| *width == widths[0]), "{long}");

@@ -1,4 +1,4 @@
-//! Runs: limits, clock, interrupts, observers, states. Every method runs under the one driver in `drive.rs`.
+//! Runs: limits, clock, interrupts, observers, states. The driver in `drive.rs` runs every method.
 
 mod batch;
 mod drive;

@@ -1,24 +1,24 @@
-//! Watching a run, and ending it.
+//! Observers of a run. They may end it.
 
 use std::ops::ControlFlow;
 
-/// What happened in a step. Values are in the problem's sense; what has no meaning for a method is `None`.
+/// A step for observers. Values are in the problem's sense. A field without meaning for the method is `None`.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Record {
-    /// Step, 0 for the evaluation at the start.
+    /// Number of the step; 0 for the evaluation at the start.
     pub step: usize,
     /// Value at the point of this step.
     pub value: f64,
     /// Best value so far.
     pub best: f64,
-    /// Whether the centre moved.
+    /// Whether the step was serious.
     pub is_serious: Option<bool>,
     /// Value of the model at the point of this step.
     pub model: Option<f64>,
     /// Estimated gap over `max(1, |f|)`.
     pub estimate: Option<f64>,
-    /// Norm of the direction, of the function scaled by its first subgradient.
+    /// Norm of the direction, for the function scaled by the norm of its first subgradient.
     pub norm: Option<f64>,
     /// Step length `eta`.
     pub eta: Option<f64>,
@@ -30,7 +30,7 @@ pub struct Record {
     pub seconds: f64,
 }
 
-/// Something that is told of every step and may end the run.
+/// Receives every step of a run and may end it.
 pub trait Observer {
     /// Called after the evaluation at the start and after every step.
     fn observe(&mut self, record: &Record) -> ControlFlow<()>;

@@ -1,4 +1,4 @@
-//! Which cuts of an earlier run hold for the function of this one.
+//! Reuse of cuts: which cuts of an earlier run are valid for the function of this run.
 
 use std::fmt;
 
@@ -8,58 +8,58 @@ use super::state::State;
 use crate::model::SavedCuts;
 use crate::oracle::{CutsOf, Evaluation, Function};
 
-/// How far above a component, relative to the numbers it is computed from and to the whole function, round-off can put a cut.
+/// Round-off by which a valid cut may exceed a component, relative to the numbers of the cut and to the whole function.
 const ROUND_OFF: f64 = 1e-11;
 
-/// What became of the cuts of an earlier run.
+/// Result of reusing the cuts of an earlier run.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Reuse {
-    /// By component; a single one where the cuts are of the whole function.
+    /// Result for each component. A single entry if the cuts are of the whole function.
     pub components: Vec<ComponentReuse>,
-    /// Cuts that could not be taken up at all: they are of the whole function and the run's of its components, or the other way
-    /// round, or the method has none, or the function has another sense or another number of components.
+    /// Cuts that could not be used at all. Either only one of the two runs has cuts of components, or the method takes
+    /// no cuts, or the function has another sense or another number of components.
     pub unusable: usize,
 }
 
-/// What became of the cuts of a component.
+/// Result of reusing the cuts of a component.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ComponentReuse {
-    /// Whether its data have changed, or it is not known that they have not.
+    /// Whether its data have changed, or may have changed.
     pub is_changed: bool,
-    /// Cuts that hold as they are.
+    /// Number of cuts that are valid as they are.
     pub kept: usize,
-    /// Cuts that hold with a new constant: a solution that is still feasible and costs something else.
+    /// Number of cuts that are valid with a new constant: the solution is still feasible, but its cost has changed.
     pub repriced: usize,
-    /// Cuts that may not hold any more.
+    /// Number of cuts that may be invalid.
     pub dropped: usize,
 }
 
 impl Reuse {
-    /// None of these cuts can be used.
+    /// No cut can be used.
     pub(crate) fn none_of(unusable: usize) -> Self {
         Self { components: vec![], unusable }
     }
 
-    /// Cuts that were taken up, some of them with a new constant.
+    /// Number of reused cuts, those with a new constant included.
     #[must_use]
     pub fn reused(&self) -> usize {
         self.components.iter().map(|component| component.kept + component.repriced).sum()
     }
 
-    /// Cuts that were taken up with a new constant.
+    /// Number of cuts that are reused with a new constant.
     #[must_use]
     pub fn repriced(&self) -> usize {
         self.components.iter().map(|component| component.repriced).sum()
     }
 
-    /// All cuts there were.
+    /// Number of all cuts.
     #[must_use]
     pub fn total(&self) -> usize {
         self.reused() + self.unusable + self.components.iter().map(|component| component.dropped).sum::<usize>()
     }
 
-    /// Components whose data have changed.
+    /// Number of components whose data have changed.
     #[must_use]
     pub fn changed(&self) -> usize {
         self.components.iter().filter(|component| component.is_changed).count()
@@ -70,7 +70,7 @@ impl fmt::Display for Reuse {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(formatter, "reused {} of {} cuts", self.reused(), self.total())?;
         if self.unusable > 0 {
-            return write!(formatter, ": this run has cuts of something else");
+            return write!(formatter, ": they do not fit this run");
         }
         if self.repriced() > 0 {
             write!(formatter, ", {} of them at new costs", self.repriced())?;
@@ -83,7 +83,7 @@ impl fmt::Display for Reuse {
     }
 }
 
-/// The cuts of a state that hold for a function, and what became of all.
+/// The cuts of a state that are valid for a function, and the result for all cuts.
 pub(crate) fn reuse(state: &State, function: &mut Function<'_>, start: &Evaluation) -> (SavedCuts, Reuse) {
     let Some(memory) = state.memory() else { return Default::default() };
     let cuts_of = if start.minorants.is_empty() { CutsOf::Whole } else { CutsOf::Components };
@@ -132,8 +132,8 @@ pub(crate) fn reuse(state: &State, function: &mut Function<'_>, start: &Evaluati
     (cuts, Reuse { components, unusable: 0 })
 }
 
-/// Components with a cut above the function at the start: none of their cuts was made for this function, whatever its
-/// fingerprint says.
+/// Components with a cut above the function at the start. Such a cut is invalid, so no cut of its component can be
+/// trusted, even with the right fingerprint.
 fn refuted(cuts: &SavedCuts, count: usize, function: &Function<'_>, start: &Evaluation) -> Vec<bool> {
     let magnitude = function.magnitude(start.value);
     let mut refuted = vec![false; count];

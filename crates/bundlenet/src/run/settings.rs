@@ -1,11 +1,11 @@
-//! Everything that shapes a run, with defaults that need no setting.
+//! The settings of a run. Each has a default.
 
 use serde::{Deserialize, Serialize};
 
 use crate::error::{InvalidSetting, at_least, positive, require};
 use crate::method::{BundleSettings, Method, listed};
 
-/// Everything that shapes a run.
+/// The settings of a run.
 ///
 /// ```
 /// use bundlenet::{Limits, Settings, Solver};
@@ -16,28 +16,29 @@ use crate::method::{BundleSettings, Method, listed};
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Settings {
-    /// The method, with its own settings.
+    /// The method and its settings.
     pub method: Method,
-    /// When to stop before the optimum.
+    /// Limits that end the run before the optimum.
     pub limits: Limits,
-    /// Largest gap over `max(1, |f|)` that counts as optimal; at least 0. Symbol `eps`.
+    /// `eps`: largest gap over `max(1, |f|)` that counts as optimal; at least 0.
     pub tolerance: f64,
-    /// Whether to keep the primal solution that belongs to every cut, for [`Solution::primal`](crate::Solution::primal): memory for
-    /// about twice the cuts. Only for methods with cuts, and of use only for a [`PrimalOracle`](crate::PrimalOracle).
+    /// Whether to keep the primal solution of every cut, for [`Solution::primal`](crate::Solution::primal). This needs
+    /// about twice the memory of the cuts. The method must have cuts, and the oracle must be a
+    /// [`PrimalOracle`](crate::PrimalOracle).
     pub primal: bool,
 }
 
-/// When to stop before the optimum; whichever comes first. There is no limit by default.
+/// Limits that end a run before the optimum. The first one reached ends the run. By default there are none.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Limits {
-    /// Most steps; a step is one oracle call after the one at the start.
+    /// Largest number of steps. A step is one oracle call after the one at the start.
     pub steps: Option<usize>,
-    /// Most oracle calls, the one at the start included; at least 1.
+    /// Largest number of oracle calls, the one at the start included; at least 1.
     pub oracle_calls: Option<usize>,
-    /// Most seconds; positive.
+    /// Largest wall time in seconds; positive.
     pub seconds: Option<f64>,
-    /// Stop when the value is at least as good as this, in the problem's sense.
+    /// The run stops at a value at least this good, in the problem's sense.
     pub target: Option<f64>,
 }
 
@@ -48,13 +49,13 @@ impl Default for Settings {
 }
 
 impl Settings {
-    /// The settings for optima that others are measured by: the bundle method with cuts of each component, to 1e-9.
+    /// Settings for reference optima: the bundle method with cuts of each component, to a gap of 1e-9.
     #[must_use]
     pub fn exact() -> Self {
         Self { method: Method::Bundle(BundleSettings::default()), tolerance: 1e-9, ..Self::default() }
     }
 
-    /// Makes sure that every value can be used.
+    /// Checks all values.
     pub(crate) fn check(&self) -> Result<(), InvalidSetting> {
         let Limits { oracle_calls, seconds, target, .. } = self.limits;
         seconds.map_or(Ok(()), |seconds| positive("limits.seconds", seconds))?;

@@ -1,4 +1,4 @@
-//! The result of a run, and why it ended.
+//! The result of a run, and its status.
 
 use std::fmt;
 
@@ -11,11 +11,11 @@ use crate::oracle::Primal;
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Solution {
-    /// Why the run ended.
+    /// Reason for the end of the run.
     pub status: Status,
     /// Best value.
     pub value: f64,
-    /// Point that attains it.
+    /// The best point.
     pub point: Vec<f64>,
     /// Steps taken.
     pub steps: usize,
@@ -29,25 +29,25 @@ pub struct Solution {
     pub master_seconds: f64,
     /// Wall time spent in the network, its features included.
     pub network_seconds: f64,
-    /// The stop test's gap over `max(1, |f|)`; an estimate.
+    /// Estimated gap of the stop test over `max(1, |f|)`.
     pub estimate: Option<f64>,
-    /// A proved gap over `max(1, |f|)`, where there is a proof.
+    /// Proved gap over `max(1, |f|)`, if there is a proof.
     pub certificate: Option<f64>,
-    /// The primal solution that goes with the last proposal: with [`Settings::primal`](crate::Settings::primal), of an oracle that
-    /// is a [`PrimalOracle`](crate::PrimalOracle). The closer the run came to the optimum, the less it violates what was dualised.
+    /// The primal solution of the last proposal. It needs [`Settings::primal`](crate::Settings::primal) and a
+    /// [`PrimalOracle`](crate::PrimalOracle). Its violation of the dualised constraints goes to 0 at the optimum.
     pub primal: Option<Primal>,
-    /// One row for the start and each step.
+    /// One row for the start and one for each step.
     pub trace: Vec<TraceRow>,
-    /// Why the oracle failed, if it did.
+    /// Error message of the oracle, if it failed.
     pub failure: Option<String>,
-    /// Which cuts of an earlier run were used again, where there were any.
+    /// Reuse of the cuts of an earlier run, if there were any.
     pub reuse: Option<Reuse>,
 }
 
 /// A row of a trace.
 #[derive(Clone, Copy, Debug, PartialEq, serde::Serialize)]
 pub struct TraceRow {
-    /// Step, 0 for the start.
+    /// Number of the step; 0 for the start.
     pub step: usize,
     /// Value at the point of this step.
     pub value: f64,
@@ -57,26 +57,26 @@ pub struct TraceRow {
     pub seconds: f64,
 }
 
-/// Why a run ended. The best point is there in every case.
+/// Reason for the end of a run. The best point is available in every case.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 #[non_exhaustive]
 pub enum Status {
-    /// The stop test holds: the estimated gap is within the tolerance.
+    /// The stop test holds: the gap is within the tolerance.
     Optimal,
-    /// The number of steps is used up.
+    /// The limit of steps is reached.
     StepLimit,
-    /// The time is used up.
+    /// The limit of wall time is reached.
     TimeLimit,
-    /// The number of oracle calls is used up.
+    /// The limit of oracle calls is reached.
     OracleCallLimit,
-    /// The best value is as good as the target.
+    /// The target value is reached.
     BoundReached,
-    /// The user, or an observer, ended the run.
+    /// The user or an observer ended the run.
     Interrupted,
-    /// The oracle failed or returned something unusable after the first evaluation.
+    /// The oracle failed, or returned unusable numbers, after the first evaluation.
     OracleFailed,
-    /// No step makes a difference any more, although the stop test does not hold.
+    /// The stop test does not hold, but no step changes anything any more.
     Stalled,
 }
 

@@ -1,4 +1,4 @@
-//! The solver: settings, then one call.
+//! The solver: settings, optional parts, then one call.
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -16,7 +16,7 @@ use crate::error::InvalidSetting;
 use crate::method::{Method, Minimize, make_method, runs_in_step};
 use crate::oracle::{EvaluationError, Oracle};
 
-/// Minimises functions, or maximises them, as their oracles say.
+/// Solves problems given by oracles: minimises or maximises, by the sense of the oracle.
 ///
 /// ```
 /// use bundlenet::{FnOracle, Settings, Solver, Status};
@@ -42,10 +42,10 @@ pub struct Solver<'a> {
 }
 
 impl<'a> Solver<'a> {
-    /// A solver with these settings, which starts at 0.
+    /// A solver with the given settings. It starts at 0.
     ///
     /// # Errors
-    /// The first setting that cannot be used.
+    /// The first invalid setting.
     pub fn new(settings: Settings) -> Result<Self, InvalidSetting> {
         settings.check()?;
         Ok(Self { settings, start: None, state: None, journal: None, observer: None, interrupt: None })
@@ -56,40 +56,41 @@ impl<'a> Solver<'a> {
         Self { start: Some(point), ..self }
     }
 
-    /// Goes on from the state that an earlier run has left, of the same function or of one with other data; it becomes the
-    /// state of this run.
+    /// Warm start: continues from the state of an earlier run, of the same function or of one with changed data. The
+    /// run then updates the state.
     ///
-    /// The run begins at the state's point (moved into the domain), unless there is another start, with its step length and
-    /// with the cuts that hold for the function as it is now: [`SumOracle::fingerprint`](crate::SumOracle::fingerprint) and
-    /// [`SumOracle::reprice`](crate::SumOracle::reprice) tell which, [`Solution::reuse`] says so. `auto` and `hybrid` then
-    /// begin without a network; `network`, `descent` and `adam` take the point alone. So does a run with cuts of the whole
-    /// function where the state's are of components, or the other way round, and a run that keeps primal solutions, which a
-    /// state does not have.
+    /// The run begins at the point of the state (moved into the domain), unless [`Solver::start`] sets another one. It
+    /// takes over the step length and all cuts that are still valid.
+    /// [`SumOracle::fingerprint`](crate::SumOracle::fingerprint) and [`SumOracle::reprice`](crate::SumOracle::reprice)
+    /// decide which; [`Solution::reuse`] reports it. `auto` and `hybrid` then begin without a network.
+    ///
+    /// Some runs take over the point alone: those of `network`, `descent` and `adam`, those whose cuts are of another
+    /// kind (of components instead of the whole function, or the reverse), and those that keep primal solutions.
     pub fn state(self, state: &'a mut State) -> Self {
         Self { state: Some(state), ..self }
     }
 
-    /// Writes the state to a file after every step: a killed run leaves all but the step under way. A journal that cannot be
-    /// written does not end the run: [`Journal::finish`] says so.
+    /// Writes the state to a file after every step. A killed run loses at most the step in progress. A failed write
+    /// does not end the run; [`Journal::finish`] reports it.
     pub fn journal(self, journal: &'a mut Journal) -> Self {
         Self { journal: Some(journal), ..self }
     }
 
-    /// Shows every step to an observer, which may end the run.
+    /// Passes every step to an observer, which may end the run.
     pub fn observe(self, observer: &'a mut dyn Observer) -> Self {
         Self { observer: Some(observer), ..self }
     }
 
-    /// Ends the run once the flag is set, after the evaluation under way, with the best point so far.
+    /// Ends the run when the flag is set, after the evaluation in progress. The best point is kept.
     pub fn interrupt(self, flag: &'a AtomicBool) -> Self {
         Self { interrupt: Some(flag), ..self }
     }
 
-    /// Runs the method.
+    /// Runs the method on a function.
     ///
     /// # Errors
-    /// If the oracle is unusable, if the start point or the state is for another number of variables, or if already the
-    /// evaluation at the start fails. Any later failure is a [`Status`](crate::Status). After an error the state is as it was.
+    /// If the oracle is unusable, if the start point or the state has a wrong number of variables, or if the evaluation
+    /// at the start fails. Any later failure is a [`Status`](crate::Status). After an error the state is unchanged.
     pub fn solve(self, oracle: &mut dyn Oracle) -> Result<Solution, EvaluationError> {
         let Self { settings, start, state, mut journal, observer, interrupt } = self;
         let mut fresh = State::new();
@@ -114,17 +115,17 @@ impl<'a> Solver<'a> {
         };
         let observer = observer.map(|observer| observer as &mut dyn Observer);
         let watch = Watch { propose: &mut |_, _| (), keep: &mut keep, observer, interrupt };
-        // One run has one solution.
+        // A single run has a single solution.
         let solution = drive(&mut runs, watch).swap_remove(0);
         *state = runs[0].state(state);
         Ok(solution)
     }
 
-    /// Solves many functions on all threads, each from its start point 0. A start, a state, a journal or an observer of one
-    /// run is not used.
+    /// Solves many functions on all threads, each from the start point 0. It ignores a start, a state, a journal and an
+    /// observer.
     ///
-    /// Runs of a network go in step, so a row of a trace says when the whole group had got there. Every function comes out as
-    /// it would alone, up to the rounding of the network's single precision.
+    /// Runs of a network go in step, so the times in a trace are those of the whole group. Every function has the same
+    /// result as alone, up to the rounding of the network's single precision.
     pub fn solve_batch(&self, oracles: &mut [Box<dyn Oracle + Send + '_>]) -> Vec<Result<Solution, EvaluationError>> {
         let Self { settings, interrupt, .. } = self;
         let Method::Network(network) = &settings.method else {

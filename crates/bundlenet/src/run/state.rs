@@ -1,12 +1,12 @@
-//! What a run leaves behind for the next one: a point, a step length, and cuts.
+//! The state of a run, for a later run: a point, a step length, and cuts.
 //!
-//! Inside, cuts are those of the function as methods see it: minimised, and multiplied by the scale of the run that made them.
-//! The next run takes over the scale, too: so a cut that the oracle gives again is recognised by its entries, to the last bit.
+//! Internally, cuts belong to the function as methods see it: minimised, and multiplied by the scale of their run. The
+//! next run takes over the scale as well. So a cut that the oracle returns again has the same entries to the last bit.
 
 use crate::model::{SavedCuts, StepLength};
 use crate::oracle::{CutsOf, Function, Sense};
 
-/// The state of a run, to go on with, or to begin the next run with after a change of the data.
+/// The state of a run: the warm start of a later run, of the same function or after a change of the data.
 ///
 /// ```
 /// use bundlenet::{FnOracle, Settings, Solver, State};
@@ -17,53 +17,53 @@ use crate::oracle::{CutsOf, Function, Sense};
 /// });
 /// let mut state = State::new();
 /// let first = Solver::new(Settings::default())?.state(&mut state).solve(&mut oracle)?;
-/// // The same once more, or after a change of the data: nearly done before it begins.
+/// // The same function again, or one with changed data: few steps are left.
 /// let second = Solver::new(Settings::default())?.state(&mut state).solve(&mut oracle)?;
 /// assert!(second.steps < first.steps);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 ///
-/// A clone per child makes it the warm start of a branch and bound.
+/// In a branch and bound, a clone of the parent's state is the warm start of a child.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct State {
-    /// Where the next run begins; empty for 0.
+    /// Start point of the next run; empty for 0.
     pub(super) point: Vec<f64>,
-    /// The value there, in the problem's sense.
+    /// Value at the point, in the problem's sense.
     pub(super) value: Option<f64>,
-    /// Steps of all runs so far.
+    /// Number of steps of all runs so far.
     pub(super) steps: usize,
     pub(super) memory: Option<Memory>,
     pub(super) is_trusted: bool,
 }
 
-/// What is known of a function.
+/// Cuts and step length of a function.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Memory {
     pub(crate) sense: Sense,
-    /// What the function was multiplied by.
+    /// Scale of the function.
     pub(crate) scale: f64,
     pub(crate) step_length: Option<StepLength>,
     pub(crate) cuts_of: CutsOf,
-    /// Of each component, or of the whole function, when the cuts were made.
+    /// Fingerprints of the components, or of the whole function, at the time of the cuts.
     pub(crate) fingerprints: Vec<Option<u64>>,
     pub(crate) cuts: SavedCuts,
 }
 
-/// An affine function `constant + slope'x` that bounds a component, or the whole function: from below for one to minimise, from
-/// above for one to maximise. Values are in the problem's sense and units.
+/// An affine function `constant + slope'x` that bounds a component or the whole function: from below for one to
+/// minimise, from above for one to maximise. Values are in the problem's sense and units.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Cut {
-    /// The component; `None` for the whole function, linear part included.
+    /// The component. `None` for the whole function with its linear part.
     pub component: Option<usize>,
     /// Value at the origin.
     pub constant: f64,
-    /// Entries that are not 0. A coordinate may come more than once: its entries are added up.
+    /// Nonzero entries. A coordinate may occur more than once: its entries are added up.
     pub slope: Vec<(u32, f64)>,
 }
 
 impl Cut {
-    /// Its value at a point.
+    /// Value at a point.
     ///
     /// # Panics
     /// If the point has too few entries.
@@ -74,12 +74,12 @@ impl Cut {
 }
 
 impl Memory {
-    /// What numbers inside are divided by to be the user's.
+    /// Factor from the user's numbers to the internal ones.
     fn factor(&self) -> f64 {
         self.sense.sign() * self.scale
     }
 
-    /// Whether it is known of this very function.
+    /// Whether these are cuts of the given function, with the same data.
     pub(crate) fn is_of(&self, function: &mut Function<'_>) -> bool {
         self.fingerprints.iter().all(Option::is_some) && function.fingerprints(self.cuts_of) == self.fingerprints
     }
@@ -93,13 +93,13 @@ impl Memory {
 }
 
 impl State {
-    /// Nothing is known: a run begins as it does with no state.
+    /// An empty state. A run with it begins like a run without a state.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// A run begins at a point, and nothing else is known.
+    /// A state with a start point and nothing else.
     #[must_use]
     pub fn at(point: &[f64]) -> Self {
         Self { point: point.to_vec(), ..Self::default() }
@@ -109,19 +109,19 @@ impl State {
         Self { point: point.to_vec(), value: Some(value), steps, memory, is_trusted: false }
     }
 
-    /// The best point so far, where the next run begins; empty where nothing is known.
+    /// The best point so far: the start point of the next run. Empty for an empty state.
     #[must_use]
     pub fn point(&self) -> &[f64] {
         &self.point
     }
 
-    /// The value at the best point, in the problem's sense, for the data that the last run had.
+    /// Value at the best point, in the problem's sense, for the data of the last run.
     #[must_use]
     pub fn value(&self) -> Option<f64> {
         self.value
     }
 
-    /// Steps of all runs so far.
+    /// Number of steps of all runs so far.
     #[must_use]
     pub fn steps(&self) -> usize {
         self.steps
@@ -138,8 +138,8 @@ impl State {
         self.memory.iter().flat_map(|memory| memory.cuts.iter().map(|cut| memory.cut(cut)))
     }
 
-    /// Says that all cuts hold for the function of the next run, whatever the oracle knows: for oracles without
-    /// [`fingerprints`](crate::SumOracle::fingerprint). A cut that is above the function where the run begins is still found out.
+    /// Declares all cuts valid for the function of the next run. Use it for oracles without
+    /// [`fingerprints`](crate::SumOracle::fingerprint). A cut above the function at the start point is still rejected.
     pub fn trust_cuts(&mut self) {
         self.is_trusted = true;
     }
@@ -152,7 +152,7 @@ impl State {
         self.is_trusted
     }
 
-    /// Removes multipliers: the function becomes what it was where they are 0. Cuts lose their entries and stay valid for that.
+    /// Removes multipliers, which fixes them at 0. Cuts lose these entries and stay valid.
     ///
     /// # Panics
     /// If there is no such multiplier.
@@ -171,11 +171,11 @@ impl State {
         });
     }
 
-    /// Appends multipliers, which begin at 0. `entries` gives a cut's entries for the new ones, as many as there are, in the
-    /// problem's sense and units; a cut for which there are none is forgotten.
+    /// Appends multipliers with the value 0. `entries` returns the entries of a cut for the new multipliers, in the
+    /// problem's sense and units; `None` removes the cut.
     ///
     /// # Panics
-    /// If `entries` gives another number of entries.
+    /// If `entries` returns a wrong number of entries.
     pub fn add_multipliers(&mut self, count: usize, mut entries: impl FnMut(&Cut) -> Option<Vec<f64>>) {
         let first = self.point.len() as u32;
         self.point.resize(self.point.len() + count, 0.0);
@@ -190,7 +190,7 @@ impl State {
         });
     }
 
-    /// Gives every cut a new slope, or forgets it.
+    /// Gives every cut a new slope, or removes it.
     fn change_cuts(&mut self, mut change: impl FnMut(&Cut, &[u32], &[f64]) -> Option<Vec<(u32, f64)>>) {
         let Some(memory) = &mut self.memory else { return };
         let mut changed = SavedCuts::default();

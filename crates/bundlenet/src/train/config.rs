@@ -1,4 +1,4 @@
-//! Everything that shapes a training, with its defaults.
+//! The settings of a training. Each has a default.
 
 use std::path::PathBuf;
 
@@ -7,42 +7,43 @@ use serde::{Deserialize, Serialize};
 use crate::error::{InvalidSetting, at_least, positive, require};
 use crate::network::Architecture;
 
-/// Everything that shapes a training: the file that `bundlenet train` reads.
+/// The settings of a training. `bundlenet train` reads them from a file.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct TrainSettings {
-    /// What the model will be called.
+    /// Name of the model.
     pub name: String,
     /// Seed of all random numbers.
     pub seed: u64,
-    /// A model to start from instead of random weights; its architecture must be the one below. Unless another one is given
-    /// there, its scale of the step length stays.
+    /// A model to start from instead of random weights. It must have the architecture `network`. Its scale of the step
+    /// length is kept, unless `network` sets another one.
     pub start_from: Option<PathBuf>,
-    /// What it learns from.
+    /// Training and validation data.
     pub data: DataSettings,
-    /// Shape of the network.
+    /// Architecture of the network.
     pub network: Architecture,
     /// First stage: gradients through unrolled iterations.
     pub gradient: GradientSettings,
-    /// Second stage: evolution on the true objective.
+    /// Second stage: evolution strategies on the true objective.
     pub evolution: EvolutionSettings,
-    /// How progress is measured.
+    /// How and when progress is measured.
     pub validation: ValidationSettings,
 }
 
-/// What a network learns from.
+/// Training and validation data.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct DataSettings {
-    /// Names of sources: folders and files of instances, `generate:FAMILY:COUNT:SEED` (a family, or `max-affine` for random
+    /// Sources: folders and files of instances, `generate:FAMILY:COUNT:SEED` (a family, or `max-affine` for random
     /// functions), `academic`. The crate `bundlenet-problems` reads them.
     pub train: Vec<String>,
-    /// The same for validation. Without it, a part of the training data is set aside: what a manifest calls so, else groups
-    /// by the number at the end of the name (3 modulo 5 as in the published data, else every eighth).
+    /// Sources for validation. If empty, a part of the training data is set aside: the instances that a manifest
+    /// assigns to validation; otherwise groups by the number at the end of the name (3 modulo 5 as in the published
+    /// data, or every eighth).
     pub validation: Vec<String>,
-    /// Most instances for training, spread over all.
+    /// Largest number of instances for training, spread over all.
     pub train_limit: Option<usize>,
-    /// Most instances for validation, spread over all.
+    /// Largest number of instances for validation, spread over all.
     pub validation_limit: Option<usize>,
 }
 
@@ -50,9 +51,9 @@ pub struct DataSettings {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Loss {
-    /// Sum of the scaled values at the trial points over the number of subproblems.
+    /// Sum of the scaled values at the trial points, divided by the number of subproblems.
     Paper,
-    /// Mean gap of the trial points in percent of the optimum: the same for every unit.
+    /// Mean gap of the trial points in percent of the optimum. It does not depend on units.
     #[default]
     Gap,
 }
@@ -61,27 +62,27 @@ pub enum Loss {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct GradientSettings {
-    /// Updates; 0 leaves the stage out.
+    /// Number of updates; 0 skips the stage.
     pub updates: usize,
-    /// Instances for each update; at least 1.
+    /// Instances in each update; at least 1.
     pub batch: usize,
-    /// Steps of a run, `T`; at least 1.
+    /// `T`: steps of a run; at least 1.
     pub horizon: usize,
-    /// If given, each update draws its number of steps from here to `horizon`; at least 1.
+    /// If set, each update draws its number of steps between this and `horizon`; at least 1.
     pub horizon_min: Option<usize>,
-    /// Steps through which gradients flow back at once, the state between windows held constant; at least 1.
+    /// Steps of a window: gradients flow back through one window and not into the one before; at least 1.
     pub window: usize,
-    /// What is minimised.
+    /// The loss.
     pub loss: Loss,
-    /// Weight of each step relative to the next, `gamma`; above 0, at most 1.
+    /// `gamma`: weight of each step relative to the next; above 0, at most 1.
     pub discount: f64,
     /// Learning rate of Adam; positive.
     pub rate: f64,
-    /// Updates in which the rate grows from 0.
+    /// Number of updates in which the rate grows from 0.
     pub warm_up: usize,
     /// Factor on the rate after each epoch; above 0, at most 1.
     pub decay: f64,
-    /// Largest norm of a gradient; positive.
+    /// Largest norm of a gradient; a longer one is scaled down; positive.
     pub clip: f64,
 }
 
@@ -103,29 +104,30 @@ impl Default for GradientSettings {
     }
 }
 
-/// Which weights evolve.
+/// The weights that evolve.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Evolving {
-    /// All of them.
+    /// All weights.
     All,
-    /// Those of the decoders, and of the shortcut.
+    /// The weights of the decoders and of the shortcut.
     Decoders,
-    /// Those of the last layer of each decoder, and of the shortcut.
+    /// The weights of the last layer of each decoder, and of the shortcut.
     Outputs,
-    /// Those of the shortcut: few, and so learned fastest.
+    /// The weights of the shortcut. They are few, so they learn fastest.
     #[default]
     Shortcut,
 }
 
-/// What evolution lowers and validation chooses by.
+/// The objective of evolution. Validation selects the best model by it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Objective {
-    /// Mean over the columns of the logarithm of the mean gap: for instances of one kind.
+    /// Mean over the columns of the logarithm of the mean gap. For instances of one kind.
     #[default]
     Mean,
-    /// Mean over the columns and over the instances of the logarithm of the gap, of at least 1e-3 %: for instances of many kinds.
+    /// Mean over columns and instances of the logarithm of the gap, which counts as at least 1e-3 %. For instances of
+    /// many kinds.
     Each,
 }
 
@@ -133,21 +135,21 @@ pub enum Objective {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct EvolutionSettings {
-    /// Generations; 0 leaves the stage out.
+    /// Number of generations; 0 skips the stage.
     pub generations: usize,
-    /// Pairs of opposite changes in each; at least 1.
+    /// Pairs of opposite changes in each generation; at least 1.
     pub pairs: usize,
-    /// Instances that each is tried on; at least 1.
+    /// Instances on which each change is tried; at least 1.
     pub batch: usize,
     /// Size of a change, relative to the weights of its tensor; positive.
     pub deviation: f64,
     /// Learning rate of Adam on the estimated gradient, relative to the weights; positive.
     pub rate: f64,
-    /// Factor on the rate at the end, reached along a cosine; from 0 to 1.
+    /// Factor on the rate at the end. The rate falls along a cosine; from 0 to 1.
     pub final_rate: f64,
-    /// Which weights evolve.
+    /// The weights that evolve.
     pub weights: Evolving,
-    /// What it lowers.
+    /// The objective to lower.
     pub objective: Objective,
 }
 
@@ -166,11 +168,11 @@ impl Default for EvolutionSettings {
     }
 }
 
-/// How progress is measured.
+/// How and when progress is measured.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct ValidationSettings {
-    /// Steps after which gaps are measured: the columns, increasing.
+    /// Numbers of steps after which gaps are measured: the columns, increasing.
     pub steps: Vec<usize>,
     /// Updates between two validations; at least 1.
     pub updates: usize,
@@ -200,10 +202,10 @@ impl Default for TrainSettings {
 }
 
 impl TrainSettings {
-    /// Makes sure that every value can be used.
+    /// Checks all values.
     ///
     /// # Errors
-    /// The first one that cannot.
+    /// The first invalid value.
     pub fn check(&self) -> Result<(), InvalidSetting> {
         self.network.check()?;
         let Self { data, gradient, evolution, validation, .. } = self;

@@ -1,4 +1,4 @@
-//! Instances to learn from: oracles with their optima.
+//! Training instances: oracles with their optima.
 
 use std::fmt;
 use std::sync::Arc;
@@ -7,19 +7,19 @@ use crate::error::Error;
 use crate::oracle::{EvaluationError, Oracle};
 use crate::run::{Limits, Settings, Solver};
 
-/// Something that makes the oracle of an example, each time anew: runs happen at the same time on several threads.
+/// Makes a new oracle of an example at each call. Several threads run at the same time, each with its own oracle.
 pub type MakeOracle = Arc<dyn Fn() -> Box<dyn Oracle + Send> + Send + Sync>;
 
-/// An instance to learn from: any function.
+/// A training instance: any function.
 #[derive(Clone)]
 pub struct Example {
     /// Its name; unique within its data.
     pub name: String,
     /// Its oracle.
     pub oracle: MakeOracle,
-    /// Where runs start; 0 without it.
+    /// Start point of runs; 0 if `None`.
     pub start: Option<Vec<f64>>,
-    /// The optimal value, in the problem's sense, if it is known.
+    /// The optimal value in the problem's sense, if it is known.
     pub optimum: Option<f64>,
 }
 
@@ -30,7 +30,7 @@ impl fmt::Debug for Example {
 }
 
 impl Example {
-    /// Computes the optimum by the exact bundle method, to 1e-9 or as far as the limits let it, unless it is known.
+    /// Computes the optimum with the exact bundle method, unless it is known: to 1e-9, or as far as the limits allow.
     ///
     /// # Errors
     /// If the oracle fails at the start.
@@ -51,7 +51,7 @@ impl Example {
     }
 }
 
-/// What a gap is relative to.
+/// The denominator of gaps.
 pub(crate) fn magnitude(optimum: f64) -> f64 {
     if optimum == 0.0 { 1.0 } else { optimum.abs() }
 }
@@ -62,7 +62,7 @@ pub fn gap_percent(value: f64, optimum: f64) -> f64 {
     100.0 * (value - optimum).abs() / magnitude(optimum)
 }
 
-/// At most `limit` of them, spread over all.
+/// At most `limit` of the examples, spread over all.
 #[must_use]
 pub fn limited(examples: Vec<Example>, limit: Option<usize>) -> Vec<Example> {
     let count = examples.len();

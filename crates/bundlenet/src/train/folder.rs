@@ -1,4 +1,4 @@
-//! A training as a folder, which survives a kill at any moment and resumes bit for bit.
+//! A training in a folder. It survives a kill at any moment and resumes bit for bit.
 
 use std::fs::{File, TryLockError};
 use std::ops::ControlFlow;
@@ -19,24 +19,25 @@ use crate::files::{Pace, write_whole};
 use crate::network::{CHECKPOINT_VERSION, Layout, Precision, Stored, Tensors};
 use crate::run::Limits;
 
-/// Steps that the optimum of an instance may take: on the largest it is then good to 1e-3, which is enough to learn from.
+/// Largest number of steps for the optimum of an instance. On the largest instances its gap is then 1e-3, which is
+/// enough.
 const MOST_STEPS: usize = 3000;
 
-/// What is happening.
+/// An event of a training.
 #[derive(Debug)]
 pub enum Event<'a> {
-    /// The optima of instances are computed: so many of so many.
+    /// The optima of instances are computed; `done` of `total` are ready.
     Optima {
-        /// Done.
+        /// Number of optima that are ready.
         done: usize,
-        /// Of.
+        /// Number of instances.
         total: usize,
     },
-    /// Training begins, or goes on.
+    /// Training begins or resumes.
     Begin {
         /// The training.
         trainer: &'a Trainer,
-        /// Instances for training and for validation.
+        /// Numbers of instances for training and for validation.
         instances: (usize, usize),
     },
     /// An update or a generation is done.
@@ -46,13 +47,13 @@ pub enum Event<'a> {
 /// How a training ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Finished {
-    /// It is done.
+    /// Training is complete.
     Completely,
-    /// It was interrupted, and can be resumed.
+    /// Training was interrupted and can be resumed.
     Interrupted,
 }
 
-/// What is stored beside the numbers.
+/// Metadata of the stored state.
 #[derive(Serialize, Deserialize)]
 struct StoredState {
     version: u32,
@@ -68,12 +69,14 @@ struct StoredState {
     suspicious: usize,
 }
 
-/// Trains a network in a folder: `config.toml`, `metrics.jsonl`, `best.safetensors`, `last.safetensors`, `optima.json`, and
-/// `state.safetensors`, from which a training goes on bit for bit. The first model is there before the first update. The
-/// observer may end the training. `load` reads the examples for training and for validation that the settings name.
+/// Trains a network in a folder. Writes `config.toml`, `metrics.jsonl`, `best.safetensors`, `last.safetensors`,
+/// `optima.json` and `state.safetensors`. A training resumes from the state bit for bit. The first model is written
+/// before the first update. `load` reads the examples for training and for validation. The observer may end the
+/// training.
 ///
 /// # Errors
-/// If data or settings cannot be used, the folder holds another training and `is_resumed` is not set, or training goes wrong.
+/// If data or settings are invalid, if the folder holds another training and `is_resumed` is false, or if training
+/// fails.
 pub fn train<E: From<Error>>(
     settings: &TrainSettings,
     load: impl FnOnce() -> Result<(Vec<Example>, Vec<Example>), E>,
@@ -143,7 +146,8 @@ impl Folder {
         self.0.join(name)
     }
 
-    /// Keeps another training out of the folder for as long as the file lives; the system lets go of it however this one ends.
+    /// Locks the folder against other trainings while the file is open. The system releases the lock when the process
+    /// ends.
     fn lock(&self) -> Result<File, Error> {
         let path = self.path("lock");
         let file = File::create(&path).map_err(|source| Error::Write { path: path.clone(), source })?;
@@ -153,13 +157,13 @@ impl Folder {
                 let expected = "a folder that no training is at work in";
                 Err(InvalidSetting::new("out", expected, self.0.display()).into())
             }
-            // A file system without locks is no reason not to train.
+            // On a file system without locks, training goes on without one.
             Err(TryLockError::Error(error)) if error.kind() == std::io::ErrorKind::Unsupported => Ok(file),
             Err(TryLockError::Error(source)) => Err(Error::Write { path, source }),
         }
     }
 
-    /// Writes everything; the state last, from which all else could be written again.
+    /// Writes all files. The state comes last: all other files can be written from it.
     fn write(&self, trainer: &Trainer) -> Result<(), Error> {
         let lines: Result<Vec<String>, _> = trainer.history().iter().map(serde_json::to_string).collect();
         let path = self.path("metrics.jsonl");
@@ -216,19 +220,19 @@ impl Folder {
         write_whole(&path, &bytes)
     }
 
-    /// The state of the training that is there, if it is to be resumed.
+    /// The stored state of the training, if it is to be resumed.
     fn read_state(&self, settings: &TrainSettings, is_resumed: bool) -> Result<Option<State>, Error> {
         let path = self.path("state.safetensors");
         if !path.exists() {
             return Ok(None);
         }
         if !is_resumed {
-            let expected = "an empty folder, or to resume the training that is there";
+            let expected = "an empty folder, or a request to resume the training in it";
             return Err(InvalidSetting::new("out", expected, self.0.display()).into());
         }
         let bytes = std::fs::read(&path).map_err(|source| Error::Read { path: path.clone(), source })?;
         let (stored, metadata): (_, StoredState) = Stored::read(&path, &bytes)?;
-        // More of the same is no change of what has been done so far.
+        // More updates and generations are allowed: they do not change the steps done so far.
         let comparable = |settings: &TrainSettings| {
             let mut settings = settings.clone();
             settings.gradient.updates = 0;
@@ -237,7 +241,7 @@ impl Folder {
         };
         if comparable(&metadata.settings) != comparable(settings) {
             let expected = "the settings that the training began with (its config.toml)".to_string();
-            return Err(Error::Content { path, expected, found: "others".to_string() });
+            return Err(Error::Content { path, expected, found: "different settings".to_string() });
         }
         let count = Layout::new(&settings.network).total;
         let inputs = settings.network.inputs();
@@ -269,7 +273,7 @@ impl Folder {
         }))
     }
 
-    /// Gives every instance its optimum, from `optima.json` where it is there.
+    /// Sets the optimum of every instance, from `optima.json` if it is there.
     fn find_optima(
         &self,
         train: &mut [Example],
@@ -278,7 +282,7 @@ impl Folder {
         observer: &(dyn Fn(&Event<'_>) -> ControlFlow<()> + Sync),
     ) -> Result<ControlFlow<()>, Error> {
         let path = self.path("optima.json");
-        // Names alone do not tell whether a file that lies there is about the same instances.
+        // Without resuming, an existing file may belong to other instances of the same names.
         let found = Mutex::new(if is_resumed { Optima::read(path)? } else { Optima::new(path) });
         let total = train.len() + validation.len();
         let done = AtomicUsize::new(0);

@@ -1,7 +1,7 @@
-//! Training a network on any set of oracles: settings, examples, the two stages, and the folder that a training lives in.
+//! Training of a network on any set of oracles: settings, examples, the two stages, and the folder of a training.
 //!
-//! Gradients flow through unrolled iterations (`unroll.rs`); evolution strategies then lower the gaps themselves
-//! (`trainer.rs`). [`train`] keeps a training in a folder and resumes it bit for bit.
+//! The first stage uses gradients through unrolled iterations (`unroll.rs`). The second stage, evolution strategies,
+//! lowers the gaps themselves (`trainer.rs`). [`train`] keeps a training in a folder and resumes it bit for bit.
 
 mod config;
 mod example;

@@ -1,4 +1,4 @@
-//! Optima of instances, kept in a file as they are found: on large instances one takes minutes.
+//! A file of optima, written while they are computed: on large instances one takes minutes.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use crate::error::Error;
 use crate::files::{Pace, write_whole};
 
-/// Names of instances and their optima, and the file that holds them.
+/// Optima by the name of the instance, and their file.
 pub struct Optima {
     path: PathBuf,
     known: BTreeMap<String, f64>,
@@ -14,16 +14,16 @@ pub struct Optima {
 }
 
 impl Optima {
-    /// None are known yet; a file that is there will be replaced.
+    /// No optima yet. An existing file will be replaced.
     #[must_use]
     pub fn new(path: PathBuf) -> Self {
         Self { path, known: BTreeMap::new(), pace: Pace::new() }
     }
 
-    /// Those of a file, if it is there.
+    /// The optima of a file; empty if there is no file.
     ///
     /// # Errors
-    /// If the file cannot be read, or holds something else.
+    /// If the file cannot be read or has a wrong format.
     pub fn read(path: PathBuf) -> Result<Self, Error> {
         let mut optima = Self::new(path);
         let path = &optima.path;
@@ -46,7 +46,7 @@ impl Optima {
         self.known.get(name).copied()
     }
 
-    /// Adds an optimum, and writes the file unless that was done a moment ago.
+    /// Adds an optimum. Writes the file unless it was written a moment ago.
     ///
     /// # Errors
     /// If it cannot be written.

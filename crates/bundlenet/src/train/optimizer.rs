@@ -1,6 +1,6 @@
-//! Adam, and the limit on a gradient before it.
+//! Adam, and the clipping of gradients.
 
-/// Decay of the means of gradients and of their squares.
+/// Decay rates of the means of gradients and of their squares.
 const MOMENTUM: f32 = 0.9;
 const SECOND_MOMENTUM: f32 = 0.999;
 
@@ -17,7 +17,7 @@ impl Optimizer {
         Self { mean: vec![0.0; count], square: vec![0.0; count], steps: 0 }
     }
 
-    /// Moves the weights against a gradient; each by its `scale` times the rate, or the rate alone.
+    /// Moves the weights against a gradient. The rate of each weight is multiplied by its `scale`, if given.
     pub(crate) fn step(&mut self, weights: &mut [f32], gradient: &[f32], rate: f64, scale: Option<&[f32]>) {
         self.steps += 1;
         let power = i32::try_from(self.steps).unwrap_or(i32::MAX);
@@ -34,7 +34,7 @@ impl Optimizer {
     }
 }
 
-/// Scales a gradient down to a norm; returns the norm it had.
+/// Scales a gradient down to a largest norm. Returns its norm before.
 pub(crate) fn clip(gradient: &mut [f32], limit: f64) -> f64 {
     let norm = gradient.iter().map(|&entry| f64::from(entry) * f64::from(entry)).sum::<f64>().sqrt();
     if norm > limit {

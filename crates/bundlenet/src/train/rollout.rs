@@ -1,4 +1,4 @@
-//! One unrolled run with its gradient, for comparing with other implementations and for looking at what a network does.
+//! One unrolled run with its gradient, for comparison with other implementations and for inspection.
 
 use std::sync::Arc;
 
@@ -11,16 +11,16 @@ use crate::oracle::{EvaluationError, Oracle};
 pub struct Rollout {
     /// The trial points.
     pub points: Vec<Vec<f64>>,
-    /// The function there, minimised and scaled by the norm of its first subgradient.
+    /// Values at the trial points, minimised and scaled by the norm of the first subgradient.
     pub values: Vec<f64>,
     /// Mean of the values.
     pub loss: f64,
-    /// Its gradient by every weight, in the place of the weights: saved, it has the names and shapes of a checkpoint (that
-    /// of the recurrent bias is all in `lstm.bias_ih_l0`).
+    /// Gradient of the loss, in the form of a model: each weight is a derivative. Saved, it has the names and shapes of
+    /// a checkpoint. The gradient of both recurrent biases is in `lstm.bias_ih_l0`.
     pub gradient: Model,
 }
 
-/// Runs a network for so many steps from the start point 0 and goes back through all of them.
+/// Runs a network for `steps` steps from the start point 0, then back through all of them.
 ///
 /// # Errors
 /// If the oracle fails.

@@ -1,4 +1,4 @@
-//! Training: gradients through unrolled iterations, then evolution on the true objective.
+//! Training: gradients through unrolled iterations, then evolution strategies on the true objective.
 
 use std::ops::Range;
 use std::path::Path;
@@ -18,19 +18,19 @@ use crate::network::{Architecture, Card, Layout, Model, Network, StepUnit};
 use crate::oracle::{EvaluationError, Function};
 use crate::run::{Limits, Settings, solve_in_step};
 
-/// Instances of a batch that one task unrolls; fixed, so that sums do not depend on the number of threads.
+/// Instances of a batch that one task unrolls. It is fixed, so that sums do not depend on the number of threads.
 const TASK: usize = 4;
 /// Instances of a validation that one task runs.
 const VALIDATION_TASK: usize = 16;
-/// Instances that statistics before training are taken from.
+/// Number of instances for the statistics before training.
 const SAMPLE: usize = 64;
-/// The unit of the step length, as a share of the way to the minimum along the first subgradient.
+/// Unit of the step length, as a share of the way to the minimum along the first subgradient.
 const UNIT_SHARE: f64 = 0.8;
-/// Gaps below this, in percent, count as this in the objective: they are zero up to rounding.
+/// Smallest gap in the objective, in percent. Smaller gaps are zero up to rounding.
 const LEAST_GAP: f64 = 1e-6;
-/// The same for the gap of each instance: the last digits of those that are all but solved are not worth the others' first.
+/// Smallest gap of a single instance, in percent. Nearly solved instances should not outweigh the others.
 const LEAST_OF_EACH: f64 = 1e-3;
-/// Validations in a row that look collapsed before training stops.
+/// Training stops after this number of consecutive validations with signs of collapse.
 const PATIENCE: usize = 3;
 
 /// The stages of training.
@@ -39,49 +39,49 @@ const PATIENCE: usize = 3;
 pub enum Stage {
     /// Gradients through unrolled iterations.
     Gradient,
-    /// Evolution on the true objective.
+    /// Evolution strategies on the true objective.
     Evolution,
 }
 
-/// A validation: one line of the metrics.
+/// The result of a validation: one line of the metrics.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Measurement {
-    /// Which stage it belongs to.
+    /// The stage of the training.
     pub stage: Stage,
     /// Updates so far.
     pub updates: usize,
     /// Generations so far.
     pub generations: usize,
-    /// Mean loss since the last validation; in the second stage, of the objective.
+    /// Mean loss since the last validation. In the second stage, mean objective.
     pub loss: Option<f64>,
-    /// Norm of the last gradient before it was cut.
+    /// Norm of the last gradient before clipping.
     pub gradient_norm: Option<f64>,
     /// Learning rate.
     pub rate: f64,
-    /// Mean gaps in percent after the steps of the validation settings.
+    /// Mean gaps in percent, after the numbers of steps in the validation settings.
     pub gaps: Vec<f64>,
-    /// Mean of the logarithms of the gaps: the lower, the better.
+    /// Mean of the logarithms of the gaps. Lower is better.
     pub score: f64,
     /// Mean step lengths at those steps.
     pub step_lengths: Vec<f64>,
-    /// Mean entropy of the attention at the last step, over that of equal weights.
+    /// Mean entropy of the attention at the last step, divided by that of equal weights.
     pub entropy: f64,
 }
 
-/// What one advance came to.
+/// Result of [`Trainer::advance`].
 #[derive(Clone, Debug)]
 pub struct Report {
     /// The stage.
     pub stage: Stage,
-    /// Updates, or generations, done in it.
+    /// Updates or generations done in this stage.
     pub done: usize,
-    /// Of how many.
+    /// All updates or generations of this stage.
     pub total: usize,
-    /// Runs made.
+    /// Number of runs.
     pub runs: usize,
-    /// Loss of this update, or objective of this generation.
+    /// Loss of the update, or objective of the generation.
     pub loss: f64,
-    /// The validation, where one was due.
+    /// The validation, if one was due.
     pub measurement: Option<Measurement>,
 }
 
@@ -92,7 +92,7 @@ pub(crate) struct Best {
     pub(crate) measurement: Measurement,
 }
 
-/// A training under way.
+/// A training in progress.
 #[derive(Debug)]
 pub struct Trainer {
     settings: TrainSettings,
@@ -101,7 +101,7 @@ pub struct Trainer {
     pub(crate) state: State,
 }
 
-/// Everything that changes in training; random numbers are drawn from streams that the counters name.
+/// All data that change in training. Random numbers come from streams that are named by the counters.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct State {
     pub(crate) network: NetworkState,
@@ -117,7 +117,7 @@ pub(crate) struct State {
     pub(crate) suspicious: usize,
 }
 
-/// A network without what follows from its architecture.
+/// A network without the data that follow from its architecture.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct NetworkState {
     pub(crate) step_scale: f64,
@@ -127,11 +127,11 @@ pub(crate) struct NetworkState {
 }
 
 impl Trainer {
-    /// Begins a training: finds the unit of the step length and the statistics of the features, and draws weights.
-    /// Examples need their optima; those for training do not where only the paper's loss is used.
+    /// Begins a training: computes the unit of the step length and the statistics of the features, and draws weights.
+    /// Examples need their optima. Training examples do not need them if only the paper's loss is used.
     ///
     /// # Errors
-    /// If the settings cannot be used or an oracle fails.
+    /// If the settings are invalid or an oracle fails.
     pub fn new(settings: TrainSettings, train: Vec<Example>, validation: Vec<Example>) -> Result<Self, Error> {
         settings.check()?;
         let needs_optima = settings.evolution.generations > 0 || settings.gradient.loss == Loss::Gap;
@@ -140,7 +140,7 @@ impl Trainer {
         };
         if lacks(&train, needs_optima) || lacks(&validation, true) {
             let expected = "at least one for training and for validation, with their optima";
-            return Err(InvalidSetting::new("examples", expected, "others").into());
+            return Err(InvalidSetting::new("examples", expected, "too few, or some without optimum").into());
         }
         let sample = limited(train.clone(), Some(SAMPLE));
         let network = match &settings.start_from {
@@ -178,7 +178,7 @@ impl Trainer {
         Ok(Self { settings, train, validation, state })
     }
 
-    /// Goes on from a state.
+    /// Resumes a training from a state.
     pub(crate) fn resume(
         settings: TrainSettings,
         train: Vec<Example>,
@@ -207,7 +207,7 @@ impl Trainer {
         self.model(&self.state.network.weights, self.state.history.last())
     }
 
-    /// The model that was best on validation data.
+    /// The best model on validation data.
     #[must_use]
     pub fn best(&self) -> Option<Model> {
         self.state.best.as_ref().map(|best| self.model(&best.weights, Some(&best.measurement)))
@@ -242,7 +242,7 @@ impl Trainer {
         Network { architecture, layout, weights: weights.to_vec(), mean, deviation }
     }
 
-    /// Measures the network before its first update: the one to beat. Does nothing once that is done.
+    /// Measures the network before its first update, once. Later models are compared with it.
     ///
     /// # Errors
     /// If an oracle fails.
@@ -254,10 +254,10 @@ impl Trainer {
         Ok(())
     }
 
-    /// Does one update or one generation, and a validation where one is due; `None` when training is over.
+    /// Does one update or one generation, and a validation if one is due. `None` when training is over.
     ///
     /// # Errors
-    /// If an oracle fails, numbers stop being finite, or the network has collapsed; what was good before is kept.
+    /// If an oracle fails, numbers are no longer finite, or the network has collapsed. The best model is kept.
     pub fn advance(&mut self) -> Result<Option<Report>, Error> {
         self.begin()?;
         let (gradient, evolution) = (&self.settings.gradient, &self.settings.evolution);
@@ -320,7 +320,7 @@ impl Trainer {
         Ok(Report { stage: Stage::Gradient, done, total, runs: chosen.len(), loss, measurement })
     }
 
-    /// Rate of the present update: a warm-up, then a decay with each epoch.
+    /// Learning rate of the present update: a warm-up, then a decay after each epoch.
     fn gradient_rate(&self) -> f64 {
         let settings = &self.settings.gradient;
         let epoch = self.state.updates * settings.batch / self.train.len();
@@ -328,7 +328,7 @@ impl Trainer {
         settings.rate * growth * settings.decay.powi(i32::try_from(epoch).unwrap_or(i32::MAX))
     }
 
-    /// Gradient and loss of some instances of a batch.
+    /// Gradient and loss over some instances of a batch.
     fn unroll(
         &self,
         network: &Arc<Network<f32>>,
@@ -426,7 +426,7 @@ impl Trainer {
         self.state.losses.1 += 1;
     }
 
-    /// Gaps on the validation data.
+    /// Measures the gaps on the validation data.
     fn measure(&self, stage: Stage, rate: f64) -> Result<Measurement, Error> {
         let network = Arc::new(self.network(&self.state.network.weights));
         let groups: Vec<Result<Outcome, Error>> = self
@@ -460,7 +460,7 @@ impl Trainer {
         Ok(measurement)
     }
 
-    /// Keeps a validation, and the weights if they are the best; sees whether the network has collapsed.
+    /// Records a validation, keeps the weights if they are the best, and detects a collapse of the network.
     fn note(&mut self, measurement: Measurement) -> Result<(), Error> {
         self.state.history.push(measurement.clone());
         let Some(best) = &self.state.best else {
@@ -502,7 +502,7 @@ impl Trainer {
         Stream::new(self.settings.seed, name, index as u64)
     }
 
-    /// The instances of a batch: all in a random order, then all in another.
+    /// The instances of a batch. Each epoch goes through all of them in a new random order.
     fn batch(&self, name: &str, number: usize, size: usize) -> Vec<usize> {
         let count = self.train.len();
         let range: Range<usize> = number * size..(number + 1) * size;
@@ -519,8 +519,8 @@ impl Trainer {
     }
 }
 
-/// The network of a checkpoint, which must be of the given architecture; its scale of the step length is used unless another
-/// one is given.
+/// The network of a checkpoint. It must have the given architecture. Its scale of the step length is used unless the
+/// architecture sets another one.
 fn start_from(path: &Path, wanted: &Architecture) -> Result<Network<f32>, Error> {
     let model = Model::load(path)?;
     let step_scale = wanted.step_scale.or(model.architecture().step_scale);
@@ -534,7 +534,7 @@ fn start_from(path: &Path, wanted: &Architecture) -> Result<Network<f32>, Error>
     Ok(network)
 }
 
-/// Ranks from -1/2 to 1/2; equal numbers share the mean of theirs.
+/// Ranks from -1/2 to 1/2. Equal numbers share their mean rank.
 fn centred_ranks(numbers: &[f64]) -> Vec<f32> {
     let mut order: Vec<usize> = (0..numbers.len()).collect();
     order.sort_by(|&a, &b| numbers[a].total_cmp(&numbers[b]));
@@ -549,8 +549,8 @@ fn centred_ranks(numbers: &[f64]) -> Vec<f32> {
     ranks
 }
 
-/// Size of a unit change of each weight: the root mean square of its tensor, but for tensors near zero; 0 for those that do not
-/// evolve.
+/// Size of a unit change of each weight: the root mean square of its tensor, bounded from below. 0 for weights that do
+/// not evolve.
 fn change_sizes(network: &Network<f32>, evolving: Evolving) -> Vec<f32> {
     const LEAST: f64 = 0.05;
     const LEAST_OF_SHORTCUT: f64 = 0.3;
@@ -577,10 +577,10 @@ fn change_sizes(network: &Network<f32>, evolving: Evolving) -> Vec<f32> {
     sizes
 }
 
-/// What runs of a network came to, on average.
+/// Mean results of the runs of a network.
 struct Outcome {
     gaps: Vec<f64>,
-    /// Mean logarithm of each gap, over all columns.
+    /// Mean logarithm of the gaps, over all columns and instances.
     logarithm: f64,
     step_lengths: Vec<f64>,
     entropy: f64,
@@ -598,7 +598,7 @@ impl Outcome {
         self.entropy += weight * other.entropy;
     }
 
-    /// What is to be lowered.
+    /// Value of the objective; lower is better.
     fn score(&self, objective: Objective) -> f64 {
         match objective {
             Objective::Mean => {
@@ -609,7 +609,7 @@ impl Outcome {
     }
 }
 
-/// Runs a network on examples in step and measures the gaps of the best values after so many steps.
+/// Runs a network on examples in step. Measures the gaps of the best values after the numbers of steps in `columns`.
 fn evaluate(network: &Arc<Network<f32>>, examples: &[&Example], columns: &[usize]) -> Result<Outcome, Error> {
     let settings = run_settings(columns.last().copied().unwrap_or(1));
     let mut total = Outcome::new(columns.len());
@@ -642,8 +642,8 @@ fn run_settings(steps: usize) -> Settings {
     Settings { method: Method::Network(NetworkSettings::default()), limits, tolerance: 0.0, primal: false }
 }
 
-/// The factor on the unit of the step length that makes it a share of the way to the minimum along the first subgradient, the
-/// median over examples.
+/// Factor on the unit of the step length. With it, a step is a share of the way to the minimum along the first
+/// subgradient, in the median over examples.
 fn step_scale(examples: &[Example], unit: StepUnit) -> Result<f64, Error> {
     let ways: Vec<Result<f64, Error>> = examples
         .par_iter()
@@ -654,7 +654,7 @@ fn step_scale(examples: &[Example], unit: StepUnit) -> Result<f64, Error> {
     Ok(UNIT_SHARE * ways[ways.len() / 2])
 }
 
-/// Length of the step along the first subgradient, of the scaled function, at which the value is least, in units of the run.
+/// Step length of the scaled function's minimum along the first subgradient, in units of the run.
 fn way_to_minimum(example: &Example, unit: StepUnit) -> Result<f64, EvaluationError> {
     let mut oracle = (example.oracle)();
     let mut function = Function::new(&mut *oracle)?;
@@ -672,7 +672,7 @@ fn way_to_minimum(example: &Example, unit: StepUnit) -> Result<f64, EvaluationEr
         for ((entry, origin), slope) in point.iter_mut().zip(&start).zip(&first) {
             *entry = origin - length * slope / norm;
         }
-        // A coordinate that a bound holds back does not move any more.
+        // A coordinate at its bound does not move any more.
         is_held.iter_mut().zip(&point).enumerate().for_each(|(index, (is_held, entry))| {
             *is_held = *entry < 0.0 && domain.is_nonnegative(index);
         });
@@ -681,7 +681,7 @@ fn way_to_minimum(example: &Example, unit: StepUnit) -> Result<f64, EvaluationEr
         let moving = subgradient.iter().zip(&first).zip(&is_held).filter(|(_, is_held)| !**is_held);
         Ok::<f64, EvaluationError>(-moving.map(|((a, b), _)| a * b).sum::<f64>())
     };
-    // The slope along the way grows: double until it is positive, then halve the interval.
+    // The slope increases along the way. Double until it is positive, then bisect.
     let (mut low, mut high) = (0.0, 1.0);
     while high < 1e9 && slope_at(high)? < 0.0 {
         (low, high) = (high, 2.0 * high);
@@ -693,7 +693,7 @@ fn way_to_minimum(example: &Example, unit: StepUnit) -> Result<f64, EvaluationEr
     Ok(0.5 * (low + high) / unit.of(&start, value / norm))
 }
 
-/// Mean and deviation of the features along runs of a network.
+/// Mean and standard deviation of the features along runs of a network.
 fn feature_statistics(
     network: &Network<f32>,
     examples: &[Example],
@@ -731,7 +731,7 @@ fn feature_statistics(
     let count = total.count.max(1) as f64;
     let mean: Vec<f64> = total.sum.iter().map(|sum| sum / count).collect();
     let spread = total.square.iter().zip(&mean).map(|(square, mean)| (square / count - mean * mean).max(0.0).sqrt());
-    // A feature that never changes stays as it is.
+    // A constant feature is not scaled.
     let deviation = spread.map(|spread| if spread > 1e-9 { spread } else { 1.0 }).collect();
     Ok((mean, deviation))
 }
@@ -755,7 +755,7 @@ mod tests {
     use super::*;
     use crate::oracle::{Domain, FnOracle};
 
-    /// `|x - 3| + |y - 4|` from 0, and with a third variable that wants to be negative.
+    /// `|x - 3| + |y - 4|` from 0. The bounded case has a third variable that tends to negative values.
     #[test]
     fn the_way_to_the_minimum_ends_at_bounds() {
         let way = |dim: usize, domain: Domain| {

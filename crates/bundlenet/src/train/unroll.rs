@@ -1,8 +1,8 @@
 //! Unrolled iterations: runs of a batch in step, and the gradient of a loss over their trial points.
 //!
-//! Gradients flow through step length, weights, keys, queries, the recurrent state, the centre, its value and its share;
-//! a value changes with its point by the subgradient. They do not flow through the features, nor through the change of
-//! a subgradient with its point.
+//! Gradients flow through step length, weights, keys, queries, the recurrent state, the centre, its value and its
+//! share. The derivative of a value by its point is the subgradient. Gradients do not flow through the features, nor
+//! through the change of a subgradient with its point.
 
 use std::sync::Arc;
 
@@ -15,46 +15,46 @@ use crate::model::{CentrePolicy, Model, Proposal};
 use crate::network::{Adjoint, Architecture, Eyes, Network, NetworkProposer, Real, Tape, Tracker, step_length_slope};
 use crate::oracle::{Detail, Domain, Evaluation, EvaluationError, Function, Oracle};
 
-/// Runs in step.
+/// Several runs in step, with a tape of the current window.
 pub(crate) struct Unroll<'a, S: Real, E: Eyes = Tracker> {
     network: Arc<Network<S>>,
     episodes: Vec<Episode<'a, S, E>>,
     tape: Tape<S>,
     adjoint: Adjoint<S>,
-    /// Steps of the window under way.
+    /// Number of steps in the current window.
     steps: usize,
 }
 
-/// One run, and what backward needs of the steps of the window under way.
+/// One run, with the data that backward needs of the current window.
 struct Episode<'a, S: Real, E: Eyes> {
     function: Function<'a>,
     method: BundleMethod<NetworkProposer<S, E>>,
     records: Vec<Record<S>>,
-    /// What a value of the scaled function counts in the loss.
+    /// Weight of a value of the scaled function in the loss.
     weight: f64,
     is_over: bool,
 }
 
-/// A step as backward needs it.
+/// The data of a step that backward needs.
 struct Record<S> {
     centre: Vec<f64>,
     centre_value: f64,
     trial: Vec<f64>,
     value: f64,
     eta: f64,
-    /// Aggregate of the subgradients, and whether each coordinate of the trial point is held at its bound.
+    /// Aggregate of the subgradients, and whether each coordinate of the trial point is at its bound.
     direction: Vec<f64>,
     is_held: Vec<bool>,
     weights: Vec<S>,
     observed: Vec<f64>,
     newest: usize,
     policy: CentrePolicy,
-    /// What the value at the trial point counts in the loss.
+    /// Weight of the value at the trial point in the loss.
     weight: f64,
 }
 
 impl<S: Real> Record<S> {
-    /// What a proposal is before its step.
+    /// The data of a proposal before its step.
     fn before<E: Eyes>(episode: &Episode<'_, S, E>, weight: f64) -> Self {
         let (method, domain) = (&episode.method, episode.function.domain());
         let (bundle, proposer) = (method.model(), method.proposer());
@@ -65,7 +65,7 @@ impl<S: Real> Record<S> {
             vec![]
         } else {
             let pairs = direction.iter().zip(&centre.point).enumerate();
-            // The very quotient that bends a direction at a bound.
+            // Bounds set the direction to exactly this quotient.
             pairs.map(|(index, (w, c))| domain.is_nonnegative(index) && *w == c / eta).collect()
         };
         Self {
@@ -89,21 +89,21 @@ impl<S: Real> Record<S> {
 pub(crate) struct Subject<'a> {
     pub(crate) oracle: &'a mut dyn Oracle,
     pub(crate) start: Option<&'a [f64]>,
-    /// What a value counts in the loss.
+    /// Weight of a value in the loss.
     pub(crate) weight: Weight,
 }
 
-/// What a value counts in the loss.
+/// Weight of a value in the loss.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Weight {
-    /// Of the oracle's own.
+    /// Weight of the oracle's own value.
     OfValue(f64),
-    /// Of the function scaled by the norm of its first subgradient.
+    /// Weight of the value scaled by the norm of the first subgradient.
     OfScaledValue(f64),
 }
 
 impl<'a, S: Real> Unroll<'a, S> {
-    /// Evaluates every function at its start. Backward will go through at most `window` steps at once.
+    /// Evaluates every function at its start. Backward goes through at most `window` steps at once.
     pub(crate) fn begin(
         network: Arc<Network<S>>,
         subjects: Vec<Subject<'a>>,
@@ -114,7 +114,7 @@ impl<'a, S: Real> Unroll<'a, S> {
 }
 
 impl<'a, S: Real, E: Eyes> Unroll<'a, S, E> {
-    /// The same with eyes of its own for every run.
+    /// As [`Unroll::begin`], with a given source of features for each run.
     fn seeing(
         network: Arc<Network<S>>,
         subjects: Vec<Subject<'a>>,
@@ -141,8 +141,8 @@ impl<'a, S: Real, E: Eyes> Unroll<'a, S, E> {
         Ok(Self { network, episodes, tape, adjoint, steps: 0 })
     }
 
-    /// Takes the next step of a window; its values count `weight` in the loss. Without noise, sampled vectors are their
-    /// means.
+    /// Takes the next step of the window. Its values have the given weight in the loss. Without noise, random vectors
+    /// are replaced by their means.
     pub(crate) fn forward(&mut self, weight: f64, noise: Option<&mut Stream>) -> Result<(), EvaluationError> {
         let step = self.steps;
         if let Some(stream) = noise {
@@ -168,7 +168,7 @@ impl<'a, S: Real, E: Eyes> Unroll<'a, S, E> {
         Ok(())
     }
 
-    /// Adds the gradient of the window's loss to `gradient` and begins a new window; returns the loss.
+    /// Adds the gradient of the window's loss to `gradient` and begins a new window. Returns the loss.
     pub(crate) fn backward(&mut self, gradient: &mut [S]) -> f64 {
         let steps = self.steps;
         let mut loss = 0.0;
@@ -191,13 +191,13 @@ impl<'a, S: Real, E: Eyes> Unroll<'a, S, E> {
         loss
     }
 
-    /// Begins a new window without a look back.
+    /// Begins a new window without computing gradients.
     pub(crate) fn forget(&mut self) {
         self.steps = 0;
         self.episodes.iter_mut().for_each(|episode| episode.records.clear());
     }
 
-    /// Trial points and values of a run in the window under way.
+    /// Trial points and values of a run in the current window.
     pub(crate) fn visited(&self, row: usize) -> (Vec<Vec<f64>>, Vec<f64>) {
         self.episodes[row].records.iter().map(|record| (record.trial.clone(), record.value)).unzip()
     }
@@ -209,7 +209,7 @@ impl<'a, S: Real, E: Eyes> Unroll<'a, S, E> {
     }
 }
 
-/// Gradients of the loss by what one run carries from step to step.
+/// Gradients of the loss with respect to the data that a run carries from step to step.
 struct Pull<S> {
     centre: Vec<f64>,
     centre_value: f64,
@@ -230,7 +230,7 @@ impl<S: Real> Pull<S> {
         }
     }
 
-    /// From after a step to before it; writes the gradient of the network's outputs.
+    /// Goes one step back and writes the gradient of the network's outputs.
     fn backward<E: Eyes>(
         &mut self,
         network: &Network<S>,
@@ -243,7 +243,7 @@ impl<S: Real> Pull<S> {
         let dim = bundle.dim();
         let Record { centre, trial, .. } = record;
 
-        // centre' = r trial + (1 - r) centre, and so for its value, with r = sigmoid(-rise / temperature + offset).
+        // centre' = r trial + (1 - r) centre, also for the values, with r = sigmoid(-rise / temperature + offset).
         let rise = record.value - record.centre_value;
         let share = record.policy.share(false, rise, 0.0, None);
         let (temperature, slope) = match record.policy {
@@ -255,12 +255,12 @@ impl<S: Real> Pull<S> {
         let by_value = record.weight + self.centre_value * share - by_logit / temperature;
         self.centre_value = self.centre_value * (1.0 - share) + by_logit / temperature;
 
-        // The cut that this step took is the next one's newest.
+        // Cuts are in the order of the steps: the cut of this step follows the newest one before it.
         let subgradient = &flat(bundle.row(record.newest + 1))[..dim];
         let pull_trial = self.trial.numbers_mut(dim);
         for j in 0..dim {
             let by_trial = share * self.centre[j] + by_value * subgradient[j];
-            // A coordinate held at its bound does not move.
+            // A coordinate at its bound does not move.
             pull_trial[j] = if record.is_held.get(j) == Some(&true) { 0.0 } else { by_trial };
             self.centre[j] = (1.0 - share) * self.centre[j] + pull_trial[j];
         }
@@ -282,7 +282,8 @@ impl<S: Real> Pull<S> {
         self.backward_attention(network, (tape, adjoint), episode, record, (step, row));
     }
 
-    /// From the weights `theta = psi(factor q'k_i)` to query, keys and coefficients of observations.
+    /// Propagates the gradient from the weights `theta = psi(factor q'k_i)` to query, keys and observation
+    /// coefficients.
     fn backward_attention<E: Eyes>(
         &mut self,
         network: &Network<S>,
@@ -331,8 +332,8 @@ mod tests {
     /// Point, value, subgradient.
     type Visit = (Vec<f64>, f64, Vec<f64>);
 
-    /// A run with everything frozen that gradients do not flow through: features, and each value as the linear function
-    /// that the subgradient makes of it.
+    /// A run in which everything is frozen that gradients do not flow through: the features, and each value as the
+    /// linear function given by its subgradient.
     struct Frozen {
         dim: usize,
         domain: Domain,
@@ -340,7 +341,7 @@ mod tests {
         features: VecDeque<Recorded>,
     }
 
-    /// Eyes that see what was recorded.
+    /// Features that were recorded before.
     struct Replay(VecDeque<Recorded>);
 
     impl Eyes for Replay {
@@ -403,7 +404,7 @@ mod tests {
         run(&mut unroll, steps, window, gradient, &mut |_| ())
     }
 
-    /// The linear functions of a frozen run, one after another.
+    /// The linear functions of a frozen run, step by step.
     fn oracles(frozen: &[Frozen]) -> Vec<Box<dyn Oracle + '_>> {
         frozen.iter().map(linear).collect()
     }
@@ -434,7 +435,7 @@ mod tests {
         Unroll::seeing(Arc::new(network.clone()), subjects, window, eyes).unwrap()
     }
 
-    /// The derivative at 0 by four points: its error falls with the fourth power of the step.
+    /// The derivative at 0 by a formula of fourth order.
     fn central(value: &mut dyn FnMut(f64) -> f64) -> f64 {
         let step = 2e-4;
         (8.0 * (value(step) - value(-step)) - (value(2.0 * step) - value(-2.0 * step))) / (12.0 * step)
@@ -459,7 +460,7 @@ mod tests {
         loss
     }
 
-    /// Runs a network on functions and freezes what gradients do not flow through.
+    /// Runs a network on functions and freezes the parts that gradients do not flow through.
     fn freeze(network: &Network<f64>, domain: &Domain, steps: usize) -> Vec<Frozen> {
         let mut visited: Vec<Vec<Visit>> = vec![vec![]; 2];
         let mut features: Vec<VecDeque<Recorded>> = vec![VecDeque::new(); 2];
@@ -492,14 +493,14 @@ mod tests {
         frozen.map(|(cuts, features)| Frozen { dim: DIM, domain: domain.clone(), cuts, features }).collect()
     }
 
-    /// Compares the gradient along directions that reach every weight.
+    /// Compares the gradient with differences, weight by weight.
     fn check_rollout(network: &Network<f64>, domain: &Domain, steps: usize) {
         let frozen = freeze(network, domain, steps);
         let mut gradient = vec![0.0; network.weights.len()];
         loss(network, &frozen, (steps, steps), &mut gradient);
         assert!(gradient.iter().any(|&entry| entry != 0.0));
         let largest = gradient.iter().fold(0.0_f64, |largest, entry| largest.max(entry.abs()));
-        // Every tensor has weights among these.
+        // Each tensor has weights among these.
         let stride = (gradient.len() / 90).max(1);
         for index in (0..gradient.len()).step_by(stride) {
             let mut value = |shift: f64| {
@@ -535,7 +536,7 @@ mod tests {
 
     #[test]
     fn gradients_of_windows_are_exact() {
-        // What a window contributes is the gradient with all before it held constant.
+        // A window contributes its gradient with all steps before it held constant.
         let network = small(Architecture::default());
         let (steps, window) = (6, 3);
         let frozen = freeze(&network, &Domain::Free, steps);
@@ -548,7 +549,7 @@ mod tests {
                 let mut moved = network.clone();
                 moved.weights[index] += shift;
                 let moved = Arc::new(moved);
-                // Each window's loss, with the weight moved in that window alone.
+                // The loss of each window, with the weight changed in that window alone.
                 (0..steps / window)
                     .map(|which| {
                         let mut oracles = oracles(&frozen);

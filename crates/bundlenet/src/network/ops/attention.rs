@@ -4,19 +4,19 @@ use serde::{Deserialize, Serialize};
 
 use crate::network::real::Real;
 
-/// How logits become weights, `psi`.
+/// `psi`: the function from logits to weights.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Attention {
-    /// `exp(logit)`, normalised: every cut has a weight.
+    /// `exp(logit)`, normalised. Every cut has a weight.
     #[default]
     Softmax,
-    /// The point of the simplex nearest to the logits: most cuts have none.
+    /// The point of the simplex nearest to the logits. Most weights are zero.
     Sparsemax,
 }
 
 impl Attention {
-    /// Writes weights that add up to 1; `sorted` is room to work in.
+    /// Writes weights that add up to 1. `sorted` is work space.
     pub(crate) fn forward<S: Real>(self, logits: &[S], weights: &mut [S], sorted: &mut Vec<S>) {
         let largest = logits.iter().copied().fold(logits[0], Real::max);
         match self {
@@ -32,7 +32,7 @@ impl Attention {
                 sorted.clear();
                 sorted.extend(logits.iter().map(|&logit| logit - largest));
                 sorted.sort_unstable_by(|a, b| b.partial_cmp(a).unwrap_or(std::cmp::Ordering::Equal));
-                // The threshold is the mean excess over 1 of the largest logits, of as many as lie above it.
+                // The threshold is the sum of the logits above it, minus 1, divided by their number.
                 let (mut sum, mut threshold) = (S::ZERO, S::ZERO);
                 for (count, &logit) in sorted.iter().enumerate() {
                     sum += logit;
@@ -49,7 +49,7 @@ impl Attention {
         }
     }
 
-    /// Turns the gradient of the weights into that of the logits, in place.
+    /// Turns the gradient of the weights into the gradient of the logits, in place.
     pub(crate) fn backward<S: Real>(self, weights: &[S], gradient: &mut [S]) {
         match self {
             Self::Softmax => {
@@ -105,7 +105,7 @@ mod tests {
         for seed in 1..50 {
             let logits: Vec<f64> = check::numbers(6, seed).iter().map(|x| 2.0 * x).collect();
             let found = weights(Attention::Sparsemax, &logits);
-            // Optimality: the residual logit - weight is the same on the support and not greater off it.
+            // Optimality: logit - weight is the same on the support and not larger off it.
             let level = (0..6).filter(|&i| found[i] > 0.0).map(|i| logits[i] - found[i]).next().unwrap();
             for i in 0..6 {
                 let residual = logits[i] - found[i];

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::network::real::{Elementary, Real};
 
-/// What lies between the two layers of a decoder.
+/// Activation between the two layers of a decoder.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Activation {
@@ -27,7 +27,7 @@ impl Activation {
         S::map(input, output, function);
     }
 
-    /// Multiplies a gradient of the output by the derivative, found from the output alone.
+    /// Multiplies a gradient of the output by the derivative. The output alone determines it.
     pub(crate) fn backward<S: Real>(self, output: &[S], gradient: &mut [S]) {
         let pairs = output.iter().zip(gradient);
         match self {
@@ -44,7 +44,7 @@ pub(crate) fn step_length<S: Real>(raw: S, scale: f64) -> f64 {
     scale * raw.softplus().wide()
 }
 
-/// Derivative of the step length by `raw`.
+/// Derivative of the step length with respect to `raw`.
 pub(crate) fn step_length_slope<S: Real>(raw: S, scale: f64) -> f64 {
     scale * raw.sigmoid().wide()
 }

@@ -5,11 +5,11 @@
 //! c' = f c + i g          h' = o tanh(c')
 //! ```
 //!
-//! Gates are stored one after another in the order i, f, g, o, as PyTorch has them.
+//! Gates are stored in the order i, f, g, o, as in PyTorch.
 
 use crate::network::real::{Elementary, Real};
 
-/// Turns the pre-activations of one row into gates, in place, and writes the next cell, its tanh and the next state.
+/// Turns the pre-activations of a row into gates, in place. Writes the next cell, its tanh and the next state.
 pub(crate) fn cell<S: Real>(gates: &mut [S], cell: &[S], next_cell: &mut [S], tanh_cell: &mut [S], state: &mut [S]) {
     let size = cell.len();
     activate(gates, size);
@@ -26,7 +26,7 @@ pub(crate) fn cell<S: Real>(gates: &mut [S], cell: &[S], next_cell: &mut [S], ta
 }
 
 fn activate<S: Real>(gates: &mut [S], size: usize) {
-    // A stack buffer, because the map reads one slice and writes another.
+    // A buffer on the stack: the map reads one slice and writes another.
     let mut buffer = [S::ZERO; 64];
     let functions = [Elementary::Sigmoid, Elementary::Sigmoid, Elementary::Tanh, Elementary::Sigmoid];
     for (part, function) in gates.chunks_exact_mut(size).zip(functions) {
@@ -38,8 +38,8 @@ fn activate<S: Real>(gates: &mut [S], size: usize) {
     }
 }
 
-/// From the gradient of the next state and the next cell to that of the pre-activations; `gradient_cell` becomes the gradient
-/// of the cell before.
+/// Turns the gradients of the next state and the next cell into that of the pre-activations. `gradient_cell` becomes
+/// the gradient of the cell before.
 pub(crate) fn cell_backward<S: Real>(
     gates: &[S],
     cell: &[S],

@@ -10,7 +10,7 @@ pub(crate) fn affine<S: Real>(input: &[S], weights: &[S], bias: &[S], output: &m
     assert!(input.len() == rows * inner && weights.len() == inner * columns && output.len() == rows * columns);
     output.chunks_exact_mut(columns).for_each(|row| row.copy_from_slice(bias));
     if rows <= 2 {
-        // A product of matrices would first copy the weights.
+        // A general matrix product would first copy the weights.
         for (row, sum) in input.chunks_exact(inner).zip(output.chunks_exact_mut(columns)) {
             S::row_times(row, weights, sum);
         }
@@ -28,8 +28,8 @@ pub(crate) fn affine<S: Real>(input: &[S], weights: &[S], bias: &[S], output: &m
     }
 }
 
-/// Writes the gradient of the first `columns` inputs: `gradient_input = gradient_output * weights'`, where only the rows of the
-/// weights from `from` on are used.
+/// Writes the gradient of the first `columns` inputs, `gradient_input = gradient_output * weights'`. Uses only the rows
+/// of the weights from `from` on.
 pub(crate) fn affine_backward_input<S: Real>(
     gradient_output: &[S],
     weights: &[S],
@@ -48,7 +48,7 @@ pub(crate) fn affine_backward_input<S: Real>(
     }
 }
 
-/// Adds the gradients of weights and bias: `input' * gradient_output`, and the sum over its rows.
+/// Adds the gradients of weights and bias: `input' * gradient_output`, and the sum of the rows of `gradient_output`.
 pub(crate) fn affine_backward_weights<S: Real>(
     input: &[S],
     gradient_output: &[S],

@@ -1,4 +1,4 @@
-//! Operations of the network: each forward has its backward beside it, and a check by finite differences below.
+//! Operations of the network. Each has a forward and a backward function, and a test by finite differences.
 
 pub(crate) mod attention;
 pub(crate) mod decoder;
@@ -8,7 +8,7 @@ pub(crate) mod sampling;
 
 #[cfg(test)]
 pub(crate) mod check {
-    //! Finite differences.
+    //! Tests by finite differences.
 
     /// Compares a gradient with central differences of a function.
     pub(crate) fn gradient(point: &[f64], gradient: &[f64], mut function: impl FnMut(&[f64]) -> f64) {
@@ -29,7 +29,7 @@ pub(crate) mod check {
         }
     }
 
-    /// Numbers without a pattern, from -1 to 1.
+    /// Pseudo-random numbers from -1 to 1.
     pub(crate) fn numbers(count: usize, seed: u64) -> Vec<f64> {
         let mut state = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
         let mut next = || {

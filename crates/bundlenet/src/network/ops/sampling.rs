@@ -1,8 +1,8 @@
-//! Reparameterised sampling: `mean + exp(v / 2) noise`, with the log-variance `v` kept within a safe range smoothly.
+//! Reparameterised sampling: `mean + exp(v / 2) noise`. A smooth function bounds the log-variance `v`.
 
 use crate::network::real::Real;
 
-/// Log-variances stay between these, negative and positive.
+/// Bound on the absolute value of log-variances.
 const RANGE: f64 = 8.0;
 
 fn deviation<S: Real>(raw: S) -> (S, S) {
@@ -16,7 +16,7 @@ pub(crate) fn sample<S: Real>(mean: &[S], raw: &[S], noise: &[S], output: &mut [
     }
 }
 
-/// Writes the gradient of `raw`; that of `mean` is the gradient of the output.
+/// Writes the gradient of `raw`. The gradient of `mean` is that of the output.
 pub(crate) fn sample_backward<S: Real>(raw: &[S], noise: &[S], gradient: &[S], gradient_raw: &mut [S]) {
     for (k, result) in gradient_raw.iter_mut().enumerate() {
         let (deviation, bent) = deviation(raw[k]);
