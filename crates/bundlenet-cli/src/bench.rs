@@ -32,8 +32,8 @@ pub(crate) struct Options {
     /// Folder for runs.jsonl, tables.md, table.csv and report.html; runs that it already holds are not repeated
     #[arg(long, value_name = "OUT_DIR")]
     pub(crate) out: PathBuf,
-    /// Methods: auto, hybrid; network (the general model); bundle methods component (cuts of each component), aggregated,
-    /// constant, soft, hard, balancing (cuts of the whole function); descent, adam
+    /// Methods: auto, hybrid; network (the general model); component (bundle method with cuts of each component);
+    /// aggregated, constant, soft, hard, balancing (bundle methods with cuts of the whole function); descent, adam
     #[arg(long, value_name = "NAME,...", value_delimiter = ',', default_value = names(","))]
     pub(crate) methods: Vec<String>,
     /// Checkpoint of a network to compare; may be repeated
@@ -142,6 +142,13 @@ impl Bench {
 }
 
 impl Options {
+    /// The options of an experiment with the columns of the paper; `methods` are separated by commas.
+    pub(crate) fn new(out: PathBuf, methods: &str, grid: &[f64], command: String) -> Self {
+        let methods = methods.split(',').map(str::to_string).collect();
+        let (grid, steps) = (grid.to_vec(), vec![10, 25, 50, 100]);
+        Self { out, methods, model: vec![], grid, steps, limit: None, threads: 1, command }
+    }
+
     /// The networks, and the methods, each with its grid.
     pub(crate) fn contenders(&self) -> Result<Vec<Contender>, Failure> {
         let mut contenders: Vec<Contender> = vec![];

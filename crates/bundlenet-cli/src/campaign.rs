@@ -28,7 +28,8 @@ const PERCENT: [f64; 3] = [1.0, 0.1, 0.01];
 /// Most seconds for the optimum of an instance.
 const MOST_SECONDS: f64 = 120.0;
 
-/// Makes all runs that the folder does not hold yet, then tables and report. `contenders` gives the methods of a data set.
+/// Makes all runs that the folder does not hold yet, then tables and report. `contenders` gives the methods of a data
+/// set.
 pub(crate) fn run_campaign(
     options: &Options,
     sets: Vec<DataSet>,
@@ -171,10 +172,10 @@ pub(crate) fn read_runs(path: &Path) -> Result<Vec<Measurement>, Failure> {
 fn write_results(options: &Options, all: &[Measurement], names: &[&str]) -> Result<(), Failure> {
     let Options { steps: columns, command, out, .. } = options;
     let mut text = format!(
-        "Mean gap in percent ± standard error after a number of steps. In brackets: the figure of the paper. With σ: the \
-         difference to the first row in standard errors, paired by instance. `auto` is the default of `solve`; `component` \
-         has cuts of each component; `aggregated`, `constant`, `soft`, `hard` and `balancing` have cuts of the whole \
-         function. Made by\n\n```sh\n{command}\n```\n"
+        "Mean gap in percent ± standard error after a number of steps. In brackets: the figure of the paper. With σ: \
+         the difference to the first row in standard errors, paired by instance. `auto` is the default of `solve`; \
+         `component` has cuts of each component; `aggregated`, `constant`, `soft`, `hard` and `balancing` have cuts of \
+         the whole function. Made by\n\n```sh\n{command}\n```\n"
     );
     let mut csv = String::from("data_set,method,steps,mean_gap_percent,standard_error,seconds,paper_gap_percent\n");
     for name in names {

@@ -22,17 +22,8 @@ pub(crate) struct Demo {
 
 impl Demo {
     pub(crate) fn run(self, command: String) -> Result<(), Failure> {
-        let methods = ["auto", "network", "component", "aggregated", "constant", "descent", "adam"];
-        let options = Options {
-            out: self.out,
-            methods: methods.map(str::to_string).to_vec(),
-            model: vec![],
-            grid: vec![1.0, 10.0, 100.0, 1000.0],
-            steps: vec![10, 25, 50, 100],
-            limit: None,
-            threads: 1,
-            command,
-        };
+        let methods = "auto,network,component,aggregated,constant,descent,adam";
+        let options = Options::new(self.out, methods, &[1.0, 10.0, 100.0, 1000.0], command);
         let sets: Result<Vec<DataSet>, Failure> = ["mc-sml-40", "ga-10-100"]
             .iter()
             .map(|family| DataSet::read(family, &format!("generate:{family}:100:{}", self.seed), None, None))

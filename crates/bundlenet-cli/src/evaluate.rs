@@ -28,9 +28,9 @@ pub(crate) struct Evaluate {
 struct Report {
     #[serde(flatten)]
     subject: output::Subject,
-    /// In the problem's own sense: a lower bound where the dual is maximised, an upper bound where it is minimised.
+    /// A lower bound if the dual is maximised, an upper bound if it is minimised.
     value: f64,
-    /// Of the value as reported.
+    /// Subgradient in the same sense as the value.
     subgradient: Vec<f64>,
 }
 

@@ -247,9 +247,9 @@ pub(crate) fn head(titles: impl IntoIterator<Item = String>) -> String {
     format!("| {} |\n|{}\n", titles.join(" | "), "---|".repeat(titles.len()))
 }
 
-/// A table in the paper's layout, as Markdown. A cell has the mean gap with its standard error, the paper's figure in brackets
-/// where there is one, and the difference to the first row in standard errors, paired by instance. The last column is the
-/// time of a whole run.
+/// A table in the paper's layout, as Markdown. A cell has the mean gap with its standard error, the paper's figure in
+/// brackets where there is one, and the difference to the first row in standard errors, paired by instance. The last
+/// column is the time of a whole run.
 pub(crate) fn markdown(rows: &[Row<'_>], columns: &[usize], paper: &dyn Fn(&str, usize) -> Option<f64>) -> String {
     let steps = columns.iter().map(usize::to_string);
     let mut text = head(["method".to_string()].into_iter().chain(steps).chain(["ms".to_string()]));
@@ -286,8 +286,8 @@ pub(crate) fn markdown_by_time(rows: &[Row<'_>], milliseconds: &[f64]) -> String
     })
 }
 
-/// The same rows to equal gaps in percent: mean milliseconds and steps of the runs that reached the gap, and their number
-/// if not all did.
+/// The same rows to equal gaps in percent: mean milliseconds and steps of the runs that reached the gap, and the number
+/// of these runs if not all did.
 pub(crate) fn markdown_to_gap(rows: &[Row<'_>], percent: &[f64]) -> String {
     by_columns(rows, percent, "%", |runs, gap| {
         let reached = || runs.iter().filter_map(|run| Some((run, run.steps_to(gap)?)));

@@ -13,7 +13,7 @@ pub(crate) enum Failure {
     Input(String),
     /// The input was fine, and the run failed.
     Run(String),
-    /// Everything has been reported already; the exit code that is left.
+    /// The exit code of failures that were reported before.
     Reported(u8),
 }
 

@@ -24,7 +24,7 @@ pub(crate) struct Generate {
     /// Folder to write to
     #[arg(long, value_name = "DIR")]
     out: PathBuf,
-    /// Instance to vary: the new ones have its graph, and demands and costs (or profits and weights) with its statistics
+    /// Instance to vary: the new ones have its graph, and demands and costs (profits and weights) with its statistics
     #[arg(long, value_name = "FILE")]
     base: Option<PathBuf>,
     /// Number of commodities of every network design instance [default: that of the family]

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use bundlenet::{Error, Sense, State};
-use bundlenet_problems::{ParseError, Problem, Source};
+use bundlenet_problems::{ParseError, Problem, ReadOptions, Source};
 use clap::{Args, ValueEnum};
 
 use crate::failure::Failure;
@@ -14,6 +14,13 @@ pub(crate) struct Instance {
     /// Instance: JSON, .dat, .dow or generalised assignment text, plain or gzip
     #[arg(value_name = "FILE")]
     pub(crate) file: PathBuf,
+    #[command(flatten)]
+    reading: Reading,
+}
+
+/// How instance files are read.
+#[derive(Args)]
+pub(crate) struct Reading {
     /// Sense of a generalised assignment file that does not state it: min with `= 1`, max with `<= 1`
     /// [default: min for text, max for JSON]
     #[arg(long, value_enum)]
@@ -39,19 +46,22 @@ impl From<SenseName> for Sense {
 }
 
 impl Instance {
-    pub(crate) fn source(&self) -> Result<Source, Failure> {
-        Ok(Source::read(&self.file, self.sense.map(Into::into))?)
-    }
-
     pub(crate) fn read(&self) -> Result<Problem, Failure> {
-        Ok(self.source()?.choose(self.problem)?)
+        self.reading.read(&self.file)
     }
 
     /// The chosen problem, and the source it is from.
     pub(crate) fn read_with_source(&self) -> Result<(Source, Problem), Failure> {
-        let source = self.source()?;
-        let problem = source.clone().choose(self.problem)?;
-        Ok((source, problem))
+        let Reading { sense, problem } = self.reading;
+        let source = Source::read(&self.file, sense.map(Into::into))?;
+        Ok((source.clone(), source.choose(problem)?))
+    }
+}
+
+impl Reading {
+    pub(crate) fn read(&self, file: &Path) -> Result<Problem, Failure> {
+        let options = ReadOptions { sense: self.sense.map(Into::into), problem: self.problem };
+        Ok(Problem::read(file, options)?)
     }
 }
 

@@ -65,7 +65,7 @@ pub fn run<Argument: Into<OsString> + Clone>(arguments: impl IntoIterator<Item =
     let program = match Program::try_parse_from(&arguments) {
         Ok(program) => program,
         Err(error) => {
-            // If the message cannot be written, the exit code is left.
+            // The exit code is enough if the message cannot be written.
             let _ = error.print();
             return u8::try_from(error.exit_code()).unwrap_or(2);
         }

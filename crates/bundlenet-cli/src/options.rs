@@ -58,7 +58,7 @@ fn argument(info: &'static OptionInfo) -> Arg {
 impl Args for MethodOptions {
     fn augment_args(command: Command) -> Command {
         let method = Arg::new("method").long("method").value_name("NAME").default_value("auto");
-        let method = method.value_parser(Method::NAMES).help("Method that minimises the function");
+        let method = method.value_parser(Method::NAMES).help("Method; auto combines a network with the bundle method");
         command.arg(method).args(OPTIONS.iter().map(argument))
     }
 

@@ -21,7 +21,7 @@ pub(crate) fn line(text: &str) -> Result<(), Failure> {
 
 /// Prints a message to standard error.
 pub(crate) fn note(text: &str) {
-    // The work goes on if the message cannot be written.
+    // A message that cannot be written does not end the work.
     let _ = writeln!(io::stderr(), "{text}");
 }
 

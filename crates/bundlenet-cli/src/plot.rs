@@ -84,7 +84,8 @@ fn labels(axes: &Axes, history: &[Measurement]) -> String {
     if let Some(border) = history.iter().position(|line| line.stage == Stage::Evolution) {
         let x = axes.x(border);
         svg += &format!(
-            "<line x1=\"{x:.1}\" x2=\"{x:.1}\" y1=\"{TOP}\" y2=\"{below}\" stroke=\"#999999\" stroke-dasharray=\"4 4\"/>\n"
+            "<line x1=\"{x:.1}\" x2=\"{x:.1}\" y1=\"{TOP}\" y2=\"{below}\" stroke=\"#999999\" \
+             stroke-dasharray=\"4 4\"/>\n"
         );
         svg += &text((x + 5.0, TOP + 12.0), "fill=\"#666666\"", "evolution");
     }

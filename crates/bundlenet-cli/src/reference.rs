@@ -168,7 +168,7 @@ fn read(path: &Path) -> Result<BTreeMap<String, Optimum>, Failure> {
     })
 }
 
-/// Writes beside the file and renames, so that a kill at any moment leaves a whole file.
+/// Writes another file and renames it, so that a kill at any moment leaves a whole file.
 fn write(path: &Path, optima: &BTreeMap<String, Optimum>) -> Result<(), Failure> {
     let text = serde_json::to_string_pretty(optima)? + "\n";
     let beside = part(path);

@@ -51,8 +51,8 @@ pub(crate) struct Reproduce {
 
 #[derive(Clone, Copy, PartialEq, ValueEnum)]
 enum Table {
-    /// Table 1: six data sets, seven methods, four numbers of steps; also `auto`, `hybrid`, `component`, `aggregated` and
-    /// the general model
+    /// Table 1: six data sets, seven methods, four numbers of steps; beside them `auto`, `hybrid`, `component`,
+    /// `aggregated` and the general model
     Main,
     /// Softmax and sparsemax, with sampling of nothing, of the step, and of the attention; trains six networks
     Sampling,
@@ -147,16 +147,8 @@ impl Reproduce {
     }
 
     fn options(&self, methods: &str, grid: &[f64]) -> Options {
-        Options {
-            out: self.out.clone(),
-            methods: methods.split(',').map(str::to_string).collect(),
-            model: vec![],
-            grid: grid.to_vec(),
-            steps: vec![10, 25, 50, 100],
-            limit: self.quick.then_some(10),
-            threads: self.threads,
-            command: self.command.clone(),
-        }
+        let options = Options::new(self.out.clone(), methods, grid, self.command.clone());
+        Options { threads: self.threads, ..options }
     }
 
     fn data_set(&self, family: Family) -> Result<DataSet, Failure> {

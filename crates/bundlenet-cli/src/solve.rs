@@ -4,12 +4,12 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use bundlenet::{Journal, Limits, Log, Method, Oracle, Settings, Solver, State, Status};
-use bundlenet_problems::{Problem, ReadOptions};
+use bundlenet_problems::Problem;
 use clap::Args;
 use indicatif::ProgressBar;
 
 use crate::failure::Failure;
-use crate::input::{SenseName, read_start};
+use crate::input::{Reading, read_start};
 use crate::options::MethodOptions;
 use crate::run::{interrupt_flag, progress, use_threads};
 use crate::solve_report::Report;
@@ -21,13 +21,8 @@ pub(crate) struct Solve {
     /// Instances, in any format that `inspect` reads
     #[arg(value_name = "FILE", required = true)]
     files: Vec<PathBuf>,
-    /// Sense of a generalised assignment file that does not state it: min with `= 1`, max with `<= 1`
-    /// [default: min for text, max for JSON]
-    #[arg(long, value_enum)]
-    sense: Option<SenseName>,
-    /// Number of the problem in a file with several problems, counted from 1
-    #[arg(long, value_name = "N")]
-    problem: Option<usize>,
+    #[command(flatten)]
+    reading: Reading,
     #[command(flatten)]
     method: MethodOptions,
     /// Most steps; a step is one oracle call after the one at the start
@@ -37,7 +32,7 @@ pub(crate) struct Solve {
     #[arg(long, value_name = "S")]
     time_limit: Option<f64>,
     /// Stop when the estimated gap over max(1, |value|) is at most this
-    #[arg(long, value_name = "R", default_value_t = 1e-7)]
+    #[arg(long, value_name = "R", default_value = "1e-7")]
     tolerance: f64,
     /// Stop when the value is at least as good as this
     #[arg(long, value_name = "V", allow_negative_numbers = true)]
@@ -48,19 +43,19 @@ pub(crate) struct Solve {
     /// Print one JSON object for one file, an array for several
     #[arg(long)]
     json: bool,
-    /// Start at these multipliers (a file of --save-multipliers), or from a state (a file of --save-state): its multipliers,
-    /// its step length, and its cuts that are still valid; one instance only [default: all multipliers 0]
+    /// Start at the multipliers of --save-multipliers, or from the state of --save-state (multipliers, step length and
+    /// the cuts that are still valid); one instance only [default: all multipliers 0]
     #[arg(long, value_name = "FILE")]
     start: Option<PathBuf>,
-    /// Save the state to a file after every step; --start FILE continues a run that was killed, and may name the same file;
-    /// one instance only
+    /// Save the state to a file after every step; --start FILE continues a run that was killed, also with the same
+    /// file; one instance only
     #[arg(long, value_name = "FILE")]
     save_state: Option<PathBuf>,
     /// Write the multipliers of the best value as a flat JSON array; one instance only
     #[arg(long, value_name = "FILE.json")]
     save_multipliers: Option<PathBuf>,
-    /// Write the primal solution, its repair and a feasible solution as JSON, and report the gap to the feasible solution;
-    /// one instance only [method: auto, hybrid, bundle, network]
+    /// Write the primal solution, its repair and a feasible solution as JSON, and report the gap between the bound and
+    /// the feasible solution; one instance only [method: auto, hybrid, bundle, network]
     #[arg(long, value_name = "FILE.json")]
     primal: Option<PathBuf>,
     /// Threads for the oracle [default: all cores]
@@ -217,8 +212,7 @@ impl Solve {
     }
 
     fn read(&self, file: &Path) -> Result<Problem, Failure> {
-        let options = ReadOptions { sense: self.sense.map(Into::into), problem: self.problem };
-        let problem = Problem::read(file, options)?;
+        let problem = self.reading.read(file)?;
         if self.safe {
             problem.check_integers().map_err(|error| Failure::input(format!("{}: {error}", file.display())))?;
         }

@@ -45,7 +45,7 @@ fn bench_makes_tables_runs_and_a_report_and_goes_on() {
     assert_eq!(data["data_sets"][0]["methods"][0]["mean"].as_array().unwrap().len(), 21);
     assert!(data["command"].as_str().unwrap().starts_with("bundlenet bench generate:ga-10-100:15:3"));
 
-    // A kill in the middle of a line: what is whole is kept, the rest is made again.
+    // A kill in the middle of a line: whole lines are kept, and the other runs are made again.
     let kept: String = runs.lines().take(10).map(|line| format!("{line}\n")).collect();
     std::fs::write(out.join("runs.jsonl"), kept.clone() + "{\"data_set\":\"ga-1").unwrap();
     let gaps = |text: &str| {

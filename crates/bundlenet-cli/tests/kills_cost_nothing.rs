@@ -33,7 +33,7 @@ impl Moments {
     }
 }
 
-/// Runs the program for so long; what it said, and whether it was killed.
+/// Runs the program for some time; returns its standard error and whether it was killed.
 fn run_for(arguments: &[&str], time: Duration) -> (String, bool) {
     let mut child = command(arguments).stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
     let mut stderr = child.stderr.take().unwrap();
@@ -120,7 +120,7 @@ fn a_killed_training_goes_on() {
         let resume = ["train", text(&config), "--out", text(&out), "--resume"];
         let (_, is_killed) = run_for(&resume, moments.below(time / 2));
         killed += usize::from(is_killed);
-        // What has been measured stays so.
+        // No measurement gets lost.
         let metrics = std::fs::read_to_string(out.join("metrics.jsonl")).unwrap_or_default().lines().count();
         assert!(metrics >= measured, "{metrics} measurements, {measured} before");
         measured = metrics;
@@ -147,7 +147,7 @@ fn a_killed_bench_goes_on() {
     let time = begin.elapsed();
     let out_text: &'static str = String::leak(text(&out).to_string());
     let read = |folder: &Path, name: &str| std::fs::read_to_string(folder.join(name)).unwrap_or_default();
-    // What does not depend on the time.
+    // Everything but times.
     let results = |folder: &Path| {
         let without_times = |line: &str| {
             let mut run: Value = serde_json::from_str(line).unwrap();

@@ -42,7 +42,7 @@ fn json(arguments: &[&dyn AsRef<std::ffi::OsStr>]) -> Value {
     serde_json::from_slice(&output.stdout).unwrap()
 }
 
-/// Runs into an error: its exit code and what it says on standard error, with nothing on standard output.
+/// Exit code and standard error of a run that fails, with nothing on standard output.
 #[track_caller]
 fn failure(arguments: &[&dyn AsRef<std::ffi::OsStr>]) -> (i32, String) {
     let output = run(arguments);
@@ -315,7 +315,7 @@ fn solve_takes_many_files() {
     assert_eq!(String::from_utf8(output.stdout).unwrap().lines().count(), 2);
     let (code, message) = failure(&[&"solve", &files[0], &files[1], &"--save-multipliers", &folder.path("pi")]);
     assert!(code == 2 && message.contains("expected one instance"), "{message}");
-    // One that cannot be read is named, and what was solved before it is not lost.
+    // An unreadable file is named, and the results of the others are printed.
     let broken = folder.file("broken.json", "{}");
     let output = run(&[&"solve", &files[0], &broken, &files[1], &"--steps=3"]);
     assert_eq!(output.status.code(), Some(2));
@@ -467,7 +467,7 @@ fn safe_bounds_need_integers_before_the_run() {
     let whole = folder.file("whole.dat", DAT);
     let output = run(&[&"solve", &broken, &whole, &"--safe"]);
     assert_eq!((output.status.code(), String::from_utf8(output.stdout).unwrap().lines().count()), (Some(2), 1));
-    // What has been solved is not lost to multipliers that are too large.
+    // The result is printed even if the multipliers are too large for a safe bound.
     let start = folder.file("start.json", "[1e200, 0, 0, 0]");
     let output = run(&[&"solve", &whole, &"--safe", &"--json", &"--quiet", &"--steps=0", &"--start", &start]);
     let message = String::from_utf8(output.stderr).unwrap();
@@ -590,7 +590,7 @@ fn reference_computes_each_optimum_once() {
         assert!(optimum["certificate"].as_f64().unwrap() <= 1e-9, "{name}: {optimum}");
         assert_eq!(optimum["status"], "optimal");
     }
-    // A second run has nothing to do, and what is lost is computed again.
+    // A second run has nothing to do; a missing optimum is computed again.
     let second = run(&[&"reference", &out, &"--out", &golds]);
     assert!(String::from_utf8(second.stdout).unwrap().contains("computed now    0"));
     assert_eq!(std::fs::read_to_string(&golds).unwrap(), written);

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 const PAGE: &str = include_str!("../src/report.html");
 
-/// One name has what breaks a page that is filled carelessly.
+/// One name has tags and entities, which a page must escape.
 const METHODS: [&str; 3] = ["network", "bundle </script><b>&amp;</b>", "descent"];
 const INSTANCES: usize = 12;
 const STEPS: [usize; 4] = [10, 25, 50, 100];
@@ -22,7 +22,7 @@ addEventListener("error", event => heard.push(String(event.message)));
 addEventListener("unhandledrejection", event => heard.push(String(event.reason)));
 </script>"#;
 
-/// Uses the page as a reader does, and sends what it saw to the page around it.
+/// Uses the page as a reader does, and sends a summary to the page around it.
 const PROBE: &str = r##"<script>
 addEventListener("load", () => {
   const all = selector => [...document.querySelectorAll(selector)];
