@@ -1,14 +1,18 @@
-//! `bundlenet inspect`: what is this file?
+//! `bundlenet inspect`: family and sizes of an instance.
 
-use bundlenet::{Domain, Minimized, Problem};
+use std::collections::BTreeMap;
+
+use bundlenet::{Domain, Function};
+use bundlenet_problems::{Problem, Source};
 use clap::Args;
 use serde::Serialize;
+use serde_json::Value;
 
 use crate::failure::Failure;
 use crate::input::Instance;
 use crate::output;
 
-/// Say what an instance is: family, sizes, ratios, value of the dual at 0
+/// Describe an instance: family, sizes, ratios, value of the dual at 0
 #[derive(Args)]
 pub(crate) struct Inspect {
     #[command(flatten)]
@@ -18,7 +22,7 @@ pub(crate) struct Inspect {
     json: bool,
 }
 
-/// The object printed with `--json`. Fields that do not apply to the family are absent.
+/// The object printed with `--json`.
 #[derive(Serialize)]
 struct Report {
     file: String,
@@ -26,13 +30,14 @@ struct Report {
     gzip: bool,
     problems_in_file: usize,
     problem: &'static str,
-    /// Sense of the problem itself; its dual is optimised the other way round.
+    /// Sense of the problem; its dual has the opposite one.
     problem_sense: &'static str,
+    /// Sizes and ratios of the family by name; a ratio is null if it is not finite.
     #[serde(flatten)]
-    sizes: Sizes,
+    sizes: BTreeMap<String, Value>,
     /// Number of multipliers of the dual.
     dimension: usize,
-    /// Number of components the dual is a sum of.
+    /// Number of components of the dual, which is a sum.
     components: usize,
     /// Domain of the multipliers: `free` or `nonnegative`.
     multipliers: &'static str,
@@ -41,60 +46,42 @@ struct Report {
     value_at_zero: f64,
 }
 
-#[derive(Serialize)]
-#[serde(untagged)]
-enum Sizes {
-    NetworkDesign {
-        nodes: usize,
-        arcs: usize,
-        commodities: usize,
-        total_demand: f64,
-        /// Null where it is not finite, as all ratios.
-        capacity_ratio: Option<f64>,
-        fixed_cost_ratio: Option<f64>,
-    },
-    Assignment {
-        items: usize,
-        bins: usize,
-        tightness: Option<f64>,
-    },
-}
-
 impl Inspect {
     pub(crate) fn run(self) -> Result<(), Failure> {
         let (source, problem) = self.instance.read_with_source()?;
         let report = Report::new(&source, &problem)?;
-        if self.json { output::json(&report) } else { output::table(&report.rows()) }
+        if self.json { output::json(&report) } else { output::table(&report.rows(&problem)) }
+    }
+}
+
+/// Names and values of the sizes, and the definitions of the ratios.
+fn sizes(problem: &Problem) -> Vec<(&'static str, Value, &'static str)> {
+    match problem {
+        Problem::NetworkDesign(instance) => vec![
+            ("nodes", instance.nodes().into(), ""),
+            ("arcs", instance.arcs().len().into(), ""),
+            ("commodities", instance.commodities().len().into(), ""),
+            ("total demand", instance.total_demand().into(), ""),
+            ("capacity ratio", instance.capacity_ratio().into(), "arcs x total demand / total capacity"),
+            (
+                "fixed-cost ratio",
+                instance.fixed_cost_ratio().into(),
+                "commodities x total fixed cost / (total demand x total routing cost)",
+            ),
+        ],
+        Problem::Assignment(instance) => vec![
+            ("bins", instance.bins().into(), ""),
+            ("items", instance.items().into(), ""),
+            ("tightness", instance.tightness().into(), "mean weight of all items / total capacity"),
+        ],
     }
 }
 
 impl Report {
-    fn new(source: &bundlenet::Source, problem: &Problem) -> Result<Self, Failure> {
-        let finite = |number: f64| number.is_finite().then_some(number);
-        let (sizes, problem_sense) = match problem {
-            Problem::NetworkDesign(instance) => (
-                Sizes::NetworkDesign {
-                    nodes: instance.nodes(),
-                    arcs: instance.arcs().len(),
-                    commodities: instance.commodities().len(),
-                    total_demand: instance.total_demand(),
-                    capacity_ratio: finite(instance.capacity_ratio()),
-                    fixed_cost_ratio: finite(instance.fixed_cost_ratio()),
-                },
-                "min",
-            ),
-            Problem::Assignment(instance) => (
-                Sizes::Assignment {
-                    items: instance.items(),
-                    bins: instance.bins(),
-                    tightness: finite(instance.tightness()),
-                },
-                output::sense_name(instance.sense()),
-            ),
-        };
+    fn new(source: &Source, problem: &Problem) -> Result<Self, Failure> {
         let mut dual = problem.dual();
         let components = dual.as_sum().map_or(1, |sum| sum.component_count());
-        let mut function = Minimized::new(&mut *dual)?;
+        let mut function = Function::new(&mut *dual)?;
         let (dimension, sense) = (function.dim(), function.sense());
         let value = function.evaluate(&vec![0.0; dimension], &mut vec![0.0; dimension])?;
         Ok(Self {
@@ -103,8 +90,8 @@ impl Report {
             gzip: source.is_gzip,
             problems_in_file: source.problems.len(),
             problem: output::problem_name(problem),
-            problem_sense,
-            sizes,
+            problem_sense: output::sense_name(sense.opposite()),
+            sizes: sizes(problem).into_iter().map(|(name, size, _)| (name.replace([' ', '-'], "_"), size)).collect(),
             dimension,
             components,
             multipliers: if *function.domain() == Domain::Free { "free" } else { "nonnegative" },
@@ -114,43 +101,24 @@ impl Report {
         })
     }
 
-    fn rows(&self) -> Vec<(&'static str, String)> {
-        let ratio =
-            |number: Option<f64>| number.map_or_else(|| "undefined".to_string(), |number| format!("{number:.4}"));
+    fn rows(&self, problem: &Problem) -> Vec<(&'static str, String)> {
+        let family = match (problem, self.problem_sense) {
+            (Problem::NetworkDesign(_), _) => "multicommodity network design (MC), minimised",
+            (Problem::Assignment(_), "max") => "generalised assignment (GA), maximised, each item at most once",
+            (Problem::Assignment(_), _) => "generalised assignment (GA), minimised, each item exactly once",
+        };
         let compressed = if self.gzip { ", gzip" } else { "" };
-        let mut rows = vec![("file", self.file.clone()), ("format", format!("{}{compressed}", self.format))];
-        match &self.sizes {
-            Sizes::NetworkDesign { nodes, arcs, commodities, total_demand, capacity_ratio, fixed_cost_ratio } => {
-                rows.extend([
-                    ("problem", "multicommodity network design (MC), minimised".to_string()),
-                    ("nodes", nodes.to_string()),
-                    ("arcs", arcs.to_string()),
-                    ("commodities", commodities.to_string()),
-                    ("total demand", total_demand.to_string()),
-                    ("capacity ratio", format!("{}  (arcs x total demand / total capacity)", ratio(*capacity_ratio))),
-                    (
-                        "fixed-cost ratio",
-                        format!(
-                            "{}  (commodities x total fixed cost / (total demand x total routing cost))",
-                            ratio(*fixed_cost_ratio)
-                        ),
-                    ),
-                ]);
-            }
-            Sizes::Assignment { items, bins, tightness } => {
-                let kind = match self.problem_sense {
-                    "max" => "generalised assignment (GA), maximised, each item at most once",
-                    _ => "generalised assignment (GA), minimised, each item exactly once",
-                };
-                rows.extend([
-                    ("problem", kind.to_string()),
-                    ("bins", bins.to_string()),
-                    ("items", items.to_string()),
-                    ("tightness", format!("{}  (mean weight of all items / total capacity)", ratio(*tightness))),
-                ]);
-            }
-        }
         let direction = if self.sense == "max" { "maximised" } else { "minimised" };
+        let mut rows = vec![
+            ("file", self.file.clone()),
+            ("format", format!("{}{compressed}", self.format)),
+            ("problem", family.to_string()),
+        ];
+        rows.extend(sizes(problem).into_iter().map(|(name, size, definition)| match (size.as_f64(), definition) {
+            (None, _) => (name, format!("undefined  ({definition})")),
+            (Some(number), "") => (name, number.to_string()),
+            (Some(ratio), _) => (name, format!("{ratio:.4}  ({definition})")),
+        }));
         rows.extend([
             ("dual", format!("{direction}, {} {} multipliers", self.dimension, self.multipliers)),
             ("components", self.components.to_string()),

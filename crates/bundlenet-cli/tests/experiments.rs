@@ -45,7 +45,7 @@ fn bench_makes_tables_runs_and_a_report_and_goes_on() {
     assert_eq!(data["data_sets"][0]["methods"][0]["mean"].as_array().unwrap().len(), 21);
     assert!(data["command"].as_str().unwrap().starts_with("bundlenet bench generate:ga-10-100:15:3"));
 
-    // A kill in the middle of a line: what is whole is kept, the rest is made again.
+    // A kill in the middle of a line: whole lines are kept, and the other runs are made again.
     let kept: String = runs.lines().take(10).map(|line| format!("{line}\n")).collect();
     std::fs::write(out.join("runs.jsonl"), kept.clone() + "{\"data_set\":\"ga-1").unwrap();
     let gaps = |text: &str| {
@@ -104,8 +104,11 @@ fn mistakes_get_clear_errors() {
     assert!(message(&["nowhere"]).contains("cannot read nowhere"));
     assert!(message(&["generate:ga-10-100:5:1", "--methods=magic"]).contains("found \"magic\""));
     assert!(message(&["generate:ga-10-100:5:1", "--steps=5,5"]).contains("positive increasing numbers"));
-    assert!(message(&["generate:ga-10-100:5:1", "--grid=-1"]).contains("proximity.eta0"));
-    assert!(message(&["generate:ga-10-100:2:1"]).contains("the test part counts), found none"));
+    assert!(
+        message(&["generate:ga-10-100:5:1", "--grid=-1"])
+            .contains("setting eta0: expected a positive finite number, found -1")
+    );
+    assert!(message(&["generate:ga-10-100:2:1"]).contains("in the test part, if the data have parts), found none"));
     let twice = ["generate:ga-10-100:5:1", "generate:ga-10-100:5:2"];
     assert!(message(&twice).contains("different names, found two called ga-10-100"));
     assert!(message(&["generate:ga-10-100:5:1", "--model=none.safetensors"]).contains("cannot read none.safetensors"));

@@ -23,7 +23,7 @@ fn a_state_is_saved_and_begun_with() {
         assert!(again["steps"].as_u64() <= plain["steps"].as_u64().map(|steps| steps / 4), "{again}");
         assert!(again["cuts"]["total"].as_u64().unwrap() > 20 && again["cuts"]["reused"] == again["cuts"]["total"]);
         assert_eq!(again["cuts"]["changed_components"], serde_json::json!([]));
-        // Another instance of the same sizes: what holds is used, and the result is its own.
+        // Another instance of the same sizes: its valid cuts are used, and the result is its own.
         let other = text(&files[1]);
         let changed = json(&["solve", other, "--start", text(&state)]);
         let value = |report: &Value| report["value"].as_f64().unwrap();
@@ -69,7 +69,7 @@ fn mistakes_get_clear_errors() {
     assert!(code == 2 && message.contains("--save-state: expected one instance, found 2"), "{message}");
 }
 
-/// A disk that is full, here after some kilobytes: the run has its result, says what is missing, and what was written can be used.
+/// A disk that is full after some kilobytes: the run prints its result and an error, and the state so far can be used.
 #[cfg(target_os = "linux")]
 #[test]
 fn a_full_disk_costs_no_result() {

@@ -291,6 +291,17 @@ const fn option(
     OptionInfo { name, methods, values, default, help }
 }
 
+impl OptionInfo {
+    /// Its values, as errors name them.
+    fn expected(&self) -> String {
+        match self.values {
+            "N" => "a nonnegative integer".to_string(),
+            "X" => "a number".to_string(),
+            names => listed(&names.split('|').collect::<Vec<_>>()),
+        }
+    }
+}
+
 /// A method as a table: its name and its options.
 #[derive(Deserialize)]
 struct Table {
@@ -324,7 +335,7 @@ impl Method {
             let info = option_of(name, &option)?;
             // Each option is parsed alone, so that an error names it.
             let alone = serde_json::Map::from_iter([(option.clone(), value.clone())]);
-            Self::parse(name, alone).map_err(|error| InvalidSetting::new(info.name, error, &value))?;
+            Self::parse(name, alone).map_err(|_| InvalidSetting::new(info.name, info.expected(), &value))?;
             table.insert(option, value);
         }
         let method = Self::parse(name, table).map_err(|error| InvalidSetting::new("method", error, name))?;

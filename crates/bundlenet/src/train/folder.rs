@@ -163,8 +163,9 @@ impl Folder {
         }
     }
 
-    /// Writes all files. The state comes last: all other files can be written from it.
+    /// Writes all files. The state comes first: a resumed training writes all other files again.
     fn write(&self, trainer: &Trainer) -> Result<(), Error> {
+        self.write_state(trainer)?;
         let lines: Result<Vec<String>, _> = trainer.history().iter().map(serde_json::to_string).collect();
         let path = self.path("metrics.jsonl");
         let lines = lines.map_err(|error| Error::Write { path: path.clone(), source: error.into() })?;
@@ -174,7 +175,7 @@ impl Folder {
         if let Some(best) = trainer.best() {
             best.save(self.path("best.safetensors"), Precision::Single)?;
         }
-        self.write_state(trainer)
+        Ok(())
     }
 
     fn write_state(&self, trainer: &Trainer) -> Result<(), Error> {
