@@ -6,6 +6,7 @@ mod example;
 
 use bundlenet::Sense;
 use bundlenet_problems::Assignment;
+use bundlenet_testing::cases;
 use proptest::prelude::*;
 
 /// The best profit, by trying everything.
@@ -38,7 +39,7 @@ prop_compose! {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(200))]
+    #![proptest_config(cases(200))]
     #[test]
     fn small_ones_by_enumeration(instance in instances()) {
         let outcome = example::branch_and_bound(&instance).unwrap();

@@ -7,7 +7,7 @@ use bundlenet::{Domain, Lines, Minorants, Sense, SumOracle};
 use bundlenet_problems::network_design::Arc;
 use bundlenet_problems::{Assignment, AssignmentDual, NetworkDesign, NetworkDesignDual};
 use bundlenet_testing::programs::{pattern_lp_shares, strong_lp_flows};
-use bundlenet_testing::sample;
+use bundlenet_testing::{cases, sample};
 use proptest::prelude::*;
 
 /// Pseudorandom numbers from 0 to 1.
@@ -138,7 +138,7 @@ fn small_assignment() -> impl Strategy<Value = Assignment> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(400))]
+    #![proptest_config(cases(400))]
 
     #[test]
     fn flows_never_prove_too_much(

@@ -2,11 +2,12 @@
 
 use bundlenet::{AutoSettings, BundleSettings, Cuts, HybridSettings, Limits, Method, Oracle, Pruning, Settings};
 use bundlenet::{Solution, Solver, Status};
-use bundlenet_testing::sums::{Stream, Sum};
+use bundlenet_testing::stream;
+use bundlenet_testing::sums::Sum;
 
 #[test]
 fn every_method_finds_the_same_minimum() {
-    let mut stream = Stream(11);
+    let mut stream = stream(11);
     for case in 0..400 {
         let mut sum = Sum::random(&mut stream);
         let start: Vec<f64> = (0..sum.dim()).map(|_| stream.normal().abs()).collect();
