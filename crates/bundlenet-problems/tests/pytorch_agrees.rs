@@ -6,9 +6,7 @@ use std::path::Path;
 use std::process::Command;
 
 use bundlenet::train::rollout;
-use bundlenet::{
-    Activation, Architecture, Attention, Centre, Model, Precision, Sampling, Schema, StepUnit, Transform,
-};
+use bundlenet::{Activation, Architecture, Attention, Centre, Model, Precision, Sampling, Schema, StepUnit, Transform};
 use bundlenet_problems::{Family, Format, Generator};
 use safetensors::tensor::{Dtype, SafeTensors};
 

@@ -92,9 +92,7 @@ fn sums_that_change_are_solved_from_what_is_left() {
             let again = go_on(&mut sum, &mut state, &settings);
             assert_close(&scratch, &again, 1e-6);
             assert_cuts_hold(&mut sum, &state, &points);
-            if has_components
-                && let Some(reuse) = again.reuse
-            {
+            if has_components && let Some(reuse) = again.reuse {
                 let found: Vec<usize> =
                     (0..reuse.components.len()).filter(|&at| reuse.components[at].is_changed).collect();
                 assert_eq!(found, changed);
