@@ -359,18 +359,6 @@ fn a_cap_on_the_cuts_keeps_convergence() {
 }
 
 #[test]
-fn steps_are_the_same_on_any_number_of_threads() {
-    let problem = Generator::new(Family::Ga20x400, 3).instance(0).unwrap().problem;
-    let on = |threads: usize| {
-        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
-        pool.install(|| run(&mut *problem.dual(), &steps(60)))
-    };
-    let (one, three) = (on(1), on(3));
-    assert_eq!(one.point, three.point);
-    assert!(one.trace.iter().zip(&three.trace).all(|(a, b)| (a.value, a.best) == (b.value, b.best)));
-}
-
-#[test]
 fn unusable_settings_are_named() {
     let name = |settings: Settings| Solver::new(settings).err().unwrap().name;
     let default = Settings::default;
