@@ -11,12 +11,13 @@ use bundlenet::{Oracle, OracleError};
 /// A convex test function that knows its minimum.
 ///
 /// ```
-/// use bundlenet::{Academic, Minimized, Oracle};
+/// use bundlenet::{Function, Oracle};
+/// use bundlenet_problems::Academic;
 ///
 /// let mut function = Academic::Cb2;
 /// let mut subgradient = vec![0.0; function.dim()];
 /// let start = function.start();
-/// let value = Minimized::new(&mut function)?.evaluate(&start, &mut subgradient)?;
+/// let value = Function::new(&mut function)?.evaluate(&start, &mut subgradient)?;
 /// assert!(function.relative_gap(value) > 1.0);
 /// # Ok::<(), bundlenet::EvaluationError>(())
 /// ```

@@ -1,6 +1,7 @@
-//! File formats, and telling them apart by content.
+//! File formats. The extension of a file's name tells its format; without a known extension, the content does.
 
 use std::fmt;
+use std::path::Path;
 use std::str::FromStr;
 
 /// A file format for instances.
@@ -13,7 +14,7 @@ pub enum Format {
     Dat,
     /// Network design, routing costs alike for all commodities (`.dow`).
     Dow,
-    /// Generalised assignment, plain text, with or without a leading problem count.
+    /// Generalised assignment, plain text (`.txt`, `.gap`), with or without a leading problem count.
     AssignmentText,
 }
 
@@ -29,11 +30,24 @@ impl Format {
         }
     }
 
-    /// Tells the format of a text by its content.
+    /// The format that belongs to the extension of a file's name, in any case and also before `.gz`. `None` if the
+    /// extension is unknown or missing.
+    pub(crate) fn of_name(file: &str) -> Option<Self> {
+        let extension = |path: &Path| path.extension().and_then(|end| end.to_str()).map(str::to_ascii_lowercase);
+        let path = Path::new(file);
+        let extension = match extension(path) {
+            Some(end) if end == "gz" => extension(Path::new(path.file_stem()?)),
+            end => end,
+        };
+        extension?.parse().ok()
+    }
+
+    /// The format of a text, guessed from its content.
     ///
-    /// JSON begins with a brace, `.dow` with a title that is not a number. The two formats that are all numbers
-    /// differ in their first line: a problem count, or bins and items, for generalised assignment; nodes, arcs and
-    /// commodities for `.dat`. Where a file breaks its lines elsewhere, the number of numbers decides.
+    /// JSON begins with a brace, `.dow` with a title that is not a number. The other two formats have only numbers
+    /// and differ in their first line. In `.dat` it has three numbers: nodes, arcs and commodities. In assignment text
+    /// it has one (the number of problems) or two (bins and items). In a file with other line breaks, the number of
+    /// numbers decides.
     pub(crate) fn detect(text: &str) -> Self {
         let content = text.trim_start();
         if content.starts_with('{') {
@@ -67,7 +81,7 @@ impl AssignmentLayout {
         Self::candidates(text).iter().copied().find(|layout| layout.fits(text))
     }
 
-    /// What a text that adds up to no layout was probably meant to be.
+    /// The likely layout of a text that adds up to none.
     pub(crate) fn guess(text: &str) -> Self {
         Self::candidates(text)[0]
     }
@@ -153,6 +167,24 @@ mod tests {
         assert_eq!(Format::detect("1 1 2 1 2 3 4 5"), Format::AssignmentText);
         assert_eq!(Format::detect("1 1 2\n1 2 3 4 5"), Format::AssignmentText);
         assert_eq!(Format::detect("2 1 1 2 1 3 4 1 1 5 6 1 1 -6 1 2 6"), Format::Dat);
+    }
+
+    #[test]
+    fn formats_are_told_by_name() {
+        for (file, format) in [
+            ("a.dat", Some(Format::Dat)),
+            ("folder.json/r01.1.DOW", Some(Format::Dow)),
+            ("a.json.gz", Some(Format::Json)),
+            ("a.txt", Some(Format::AssignmentText)),
+            ("a.gap.gz", Some(Format::AssignmentText)),
+            ("folder.dat/c0515_1", None),
+            ("c801600.gz", None),
+            ("a.instance", None),
+            (".dat", None),
+            ("", None),
+        ] {
+            assert_eq!(Format::of_name(file), format, "{file}");
+        }
     }
 
     #[test]

@@ -19,7 +19,7 @@ pub enum Problem {
     Assignment(Assignment),
 }
 
-/// What a file does not say of itself.
+/// Choices for files that leave something open.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct ReadOptions {
     /// Sense of a generalised assignment file that does not state it. Without it, text minimises (with `= 1`) and
@@ -29,41 +29,42 @@ pub struct ReadOptions {
     pub problem: Option<usize>,
 }
 
-/// What a file holds.
+/// The content of a file.
 #[derive(Clone, Debug)]
 pub struct Source {
-    /// What errors call the file.
+    /// Its name, as errors show it.
     pub file: String,
     /// Its format.
     pub format: Format,
     /// Whether it is compressed.
     pub is_gzip: bool,
-    /// The instances in it: only generalised assignment text can hold several.
+    /// Its instances. Only generalised assignment text can hold several.
     pub problems: Vec<Problem>,
 }
 
 impl Source {
-    /// Reads all instances of a file in any known format, plain or gzip; the content tells which. `sense` is that of
-    /// a generalised assignment file that does not state it.
+    /// Reads all instances of a file, plain or gzip. The extension of its name tells the format: `.json`, `.dat`,
+    /// `.dow`, `.txt` or `.gap`, also before `.gz`. Without one of these, the content does. `sense` is the sense of
+    /// a generalised assignment file that does not state its own.
     ///
     /// # Errors
-    /// If the file cannot be read or is not as its format demands (with file, line, expected and found).
+    /// If the file cannot be read, or if its content is not in its format (with file, line, expected and found).
     pub fn read(path: impl AsRef<Path>, sense: Option<Sense>) -> Result<Self, Error> {
         let path = path.as_ref();
         Self::parse(&path.display().to_string(), text::read_file(path)?, sense)
     }
 
-    /// Reads all instances in the bytes of a file; `file` is what errors call it.
+    /// Reads all instances in the bytes of a file. `file` is its name: it tells the format, and errors show it.
     ///
     /// # Errors
     /// As [`Source::read`].
     pub fn parse(file: &str, bytes: Vec<u8>, sense: Option<Sense>) -> Result<Self, Error> {
         let is_gzip = text::is_gzip(&bytes);
         let bytes = text::decompress(bytes).map_err(|source| Error::Read { path: file.into(), source })?;
-        // A title in another encoding is no obstacle; anything else that is no text fails as a wrong token.
+        // A title may be in any encoding. Bytes that are no text elsewhere fail as a wrong token.
         let text = String::from_utf8_lossy(&bytes);
         let text = text.strip_prefix('\u{feff}').unwrap_or(&text);
-        let format = Format::detect(text);
+        let format = Format::of_name(file).unwrap_or_else(|| Format::detect(text));
         let problems = match format {
             Format::Json => {
                 let raw = json::RawInstance::parse(file, text)?;
@@ -100,11 +101,11 @@ impl Source {
 }
 
 impl Problem {
-    /// Reads an instance from a file in any known format, plain or gzip; the content tells which.
+    /// Reads an instance from a file in any known format, plain or gzip, as [`Source::read`] does.
     ///
     /// # Errors
-    /// If the file cannot be read, is not as its format demands (with file, line, expected and found), or holds
-    /// several problems and `options` does not choose one.
+    /// If the file cannot be read, if its content is not in its format (with file, line, expected and found), or if it
+    /// holds several problems and `options` chooses none.
     pub fn read(path: impl AsRef<Path>, options: ReadOptions) -> Result<Self, Error> {
         Source::read(path, options.sense)?.choose(options.problem)
     }
@@ -129,18 +130,19 @@ impl Problem {
         }
     }
 
-    /// What the primal solution of a run on the dual comes to, in the problem's terms: as it is, repaired, and rounded to one that
-    /// is feasible, whose value bounds the optimum from the other side.
+    /// The primal solution of a run on the dual, in the problem's terms: the convex combination itself, repaired, and
+    /// rounded to a feasible solution. The value of the last bounds the optimum from the other side.
     ///
     /// ```
-    /// use bundlenet::{Family, Generator, Settings, Silent, solve};
+    /// use bundlenet::{Settings, Solver};
+    /// use bundlenet_problems::{Family, Generator};
     ///
     /// let problem = Generator::new(Family::Ga10x100, 7).instance(0)?.problem;
-    /// let settings = Settings { primal: true, ..Settings::default() }.check()?;
-    /// let solution = solve(&mut *problem.dual(), None, &settings, &mut Silent, None)?;
+    /// let settings = Settings { primal: true, ..Settings::default() };
+    /// let solution = Solver::new(settings)?.solve(&mut *problem.dual())?;
     /// let recovered = solution.primal.as_ref().map(|primal| problem.recover(primal));
     /// let value = recovered.and_then(|recovered| recovered.feasible_value());
-    /// // Often the best one there is: the same value, up to round-off.
+    /// // Often it is optimal: its value is that of the dual, up to round-off.
     /// assert!(value.is_some_and(|value| (0.99..1.0 + 1e-9).contains(&(value / solution.value))));
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
@@ -156,8 +158,8 @@ impl Problem {
     /// numbers. It costs less than two oracle calls.
     ///
     /// # Errors
-    /// If the data are not integers, or too large; if the multipliers are not finite, too large, or of another number
-    /// than the dual's.
+    /// If the data are not integers, or are too large. If the multipliers are not finite, are too large, or are too many or
+    /// too few.
     pub fn safe_bound(&self, multipliers: &[f64]) -> Result<SafeBound, UnsafeBound> {
         match self {
             Self::NetworkDesign(instance) => instance.safe_bound(multipliers),
@@ -165,7 +167,7 @@ impl Problem {
         }
     }
 
-    /// Whether there are safe bounds: data have to be integers, and not too large.
+    /// Checks that there are safe bounds: the data are integers, and not too large.
     ///
     /// # Errors
     /// If there are none, with the number at fault.

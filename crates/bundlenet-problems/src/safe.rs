@@ -34,7 +34,8 @@ const ROUNDING: f64 = 1.5 * (1_u64 << 52) as f64;
 /// as `-7/4`.
 ///
 /// ```
-/// use bundlenet::{Assignment, Sense};
+/// use bundlenet::Sense;
+/// use bundlenet_problems::Assignment;
 ///
 /// // One bin holds one of the two items; at a price of a third each, the better one is worth 3 - 1/3.
 /// let problem = Assignment::new(Sense::Maximize, 2, vec![1], vec![3.0, 2.0], vec![1, 1])?;

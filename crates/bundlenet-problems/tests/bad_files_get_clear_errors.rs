@@ -1,8 +1,7 @@
-//! Errors name the file, the line, what was expected and what was found.
+//! Errors name the file and the line. They say what was expected and what was found.
 
-mod sample;
-
-use bundlenet::{Error, ParseError, Source};
+use bundlenet_problems::{Error, ParseError, Source};
+use bundlenet_testing::sample;
 
 fn parse_error(text: &str) -> ParseError {
     match Source::parse("instance", text.as_bytes().to_vec(), None) {
@@ -12,7 +11,7 @@ fn parse_error(text: &str) -> ParseError {
     }
 }
 
-/// Replaces the first `from` by `to` and expects an error on a line that speaks of certain things.
+/// Replaces the first `from` by `to` and expects an error on `line` whose message has all `words`.
 #[track_caller]
 fn expect(text: &str, from: &str, to: &str, line: usize, words: &[&str]) {
     assert!(text.contains(from), "the sample has no {from:?}");
@@ -120,6 +119,41 @@ fn assignment_json() {
     expect(text, "\"I\": 3", "\"I\": 0", 3, &["0 entries in row 0 of \"p\""]);
     expect(text, "\"J\": 2", "\"J\": 3", 2, &["3 entries in \"c\"", "found 2"]);
     expect(text, "\"I\": 3", "\"sense\": \"up\", \"I\": 3", 1, &["up"]);
+}
+
+#[test]
+fn a_file_of_another_format_than_its_extension() {
+    let texts = [
+        ("dat", sample::DAT),
+        ("dow", sample::DOW),
+        ("json", sample::NETWORK_JSON),
+        ("txt", sample::ASSIGNMENT_TEXT),
+        ("gap", sample::ASSIGNMENT_TEXT),
+        ("json", sample::ASSIGNMENT_JSON),
+    ];
+    for (own, text) in texts {
+        for (extension, _) in texts {
+            for (file, bytes) in [
+                (format!("file.{extension}"), text.as_bytes().to_vec()),
+                (format!("file.{extension}.gz"), sample::gzip(text)),
+            ] {
+                let is_text = |extension| ["txt", "gap"].contains(&extension);
+                match Source::parse(&file, bytes, None) {
+                    Ok(_) => assert!(own == extension || is_text(own) && is_text(extension), "{file} has {own}"),
+                    Err(Error::Parse(error)) => {
+                        assert_ne!(own, extension);
+                        assert_eq!(error.file, file);
+                        assert!(error.line >= 1, "{error}");
+                    }
+                    Err(error) => panic!("another error: {error}"),
+                }
+            }
+        }
+    }
+    let message = |file: &str, text: &str| Source::parse(file, text.into(), None).unwrap_err().to_string();
+    let expected = "a.dat: line 1: expected the number of nodes of a .dat file (a whole number), found \"{\"";
+    assert_eq!(message("a.dat", sample::NETWORK_JSON), expected);
+    assert!(message("a.json", sample::DAT).starts_with("a.json: line 1: expected JSON"));
 }
 
 #[test]

@@ -1,22 +1,20 @@
-//! What every oracle must satisfy: the subgradient inequality, components that add up, agreement with the
-//! straightforward evaluation, and weak duality against brute force.
+//! Every oracle satisfies the subgradient inequality. Its components add up to its value. It agrees with the
+//! straightforward evaluation. Weak duality holds against brute force.
 
-mod enumeration;
-mod reference;
-mod sample;
-
-use bundlenet::{Academic, AssignmentDual, Domain, Minimized, Minorants, NetworkDesignDual, Oracle, Sense};
-use enumeration::{best_assignment, cheapest_design};
+use bundlenet::{Domain, Function, Minorants, Oracle, Sense};
+use bundlenet_problems::{Academic, AssignmentDual, Family, Generator, NetworkDesignDual};
+use bundlenet_testing::enumeration::{best_assignment, cheapest_design};
+use bundlenet_testing::reference::{PlainAssignmentDual, PlainNetworkDesignDual};
+use bundlenet_testing::{cases, sample};
 use proptest::prelude::*;
-use reference::{PlainAssignmentDual, PlainNetworkDesignDual};
 
 fn evaluate(oracle: &mut dyn Oracle, point: &[f64]) -> (f64, Vec<f64>) {
     let mut subgradient = vec![0.0; point.len()];
-    let value = Minimized::new(oracle).unwrap().evaluate(point, &mut subgradient).unwrap();
+    let value = Function::new(oracle).unwrap().evaluate(point, &mut subgradient).unwrap();
     (value, subgradient)
 }
 
-/// `f(y) >= f(x) + g'(y - x)` both ways, up to round-off in sums of numbers of this size.
+/// `f(y) >= f(x) + g'(y - x)`, and the same with `x` and `y` exchanged. The tolerance allows for round-off.
 fn assert_subgradient_inequality(oracle: &mut dyn Oracle, x: &[f64], y: &[f64]) {
     let (at_x, g_x) = evaluate(oracle, x);
     let (at_y, g_y) = evaluate(oracle, y);
@@ -32,9 +30,9 @@ fn assert_subgradient_inequality(oracle: &mut dyn Oracle, x: &[f64], y: &[f64]) 
 fn assert_components_add_up(oracle: &mut dyn Oracle, point: &[f64]) {
     let (value, subgradient) = evaluate(oracle, point);
     let mut minorants = Minorants::new();
-    let mut minimized = Minimized::new(oracle).unwrap();
-    assert!(minimized.evaluate_components(point, &mut minorants).unwrap());
-    let sign = minimized.sense().sign();
+    let mut function = Function::new(oracle).unwrap();
+    let by_components = function.evaluate_components(point, &mut minorants).unwrap();
+    let sign = function.sense().sign();
     let linear = oracle.as_sum().unwrap().linear().to_vec();
     let mut total: f64 = linear.iter().zip(point).map(|(l, x)| sign * l * x).sum();
     let mut gradient: Vec<f64> = linear.iter().map(|l| sign * l).collect();
@@ -45,12 +43,13 @@ fn assert_components_add_up(oracle: &mut dyn Oracle, point: &[f64]) {
     }
     let size: f64 = minorants.values().iter().map(|value| value.abs()).sum::<f64>().max(1.0);
     assert!((total - value).abs() <= 1e-12 * size, "{total} {value}");
-    // Small whole numbers or sums of a few demands.
+    assert!((by_components - value).abs() <= 1e-12 * size, "{by_components} {value}");
+    // Entries are small whole numbers or sums of a few demands.
     assert!(gradient.iter().zip(&subgradient).all(|(a, b)| (a - b).abs() <= 1e-9), "{gradient:?} {subgradient:?}");
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(600))]
+    #![proptest_config(cases(600))]
 
     #[test]
     fn network_design(instance in sample::network(), seed in any::<u64>()) {
@@ -92,9 +91,9 @@ proptest! {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(150))]
+    #![proptest_config(cases(150))]
 
-    /// Every feasible assignment is worth at most the dual at any multipliers (or at least, for costs).
+    /// The dual at any multipliers bounds the value of every feasible assignment: from above for profits, from below for costs.
     #[test]
     fn weak_duality_for_assignment(instance in sample::tiny_assignment(), seed in any::<u64>()) {
         if let Some(best) = best_assignment(&instance) {
@@ -113,7 +112,7 @@ proptest! {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(200))]
+    #![proptest_config(cases(200))]
 
     /// Every design that routes all demands costs at least the dual at any multipliers.
     #[test]
@@ -131,7 +130,7 @@ proptest! {
 
 #[test]
 fn the_dual_of_network_design_is_zero_at_zero() {
-    let generated = bundlenet::Generator::new(bundlenet::Family::McSml40, 3).instance(0).unwrap();
+    let generated = Generator::new(Family::McSml40, 3).instance(0).unwrap();
     let mut dual = generated.problem.dual();
     let origin = vec![0.0; dual.dim()];
     assert_eq!(evaluate(&mut *dual, &origin).0, 0.0);

@@ -1,47 +1,16 @@
-//! In the steady state neither an oracle call nor a step of a method touches the allocator.
+//! Once all buffers have grown, neither an oracle call nor a step of a method allocates memory.
 
-use std::alloc::{GlobalAlloc, Layout, System};
-use std::cell::Cell;
-use std::sync::Arc;
+use std::ops::ControlFlow;
 
-use bundlenet::{Family, Generator, Granularity, Limits, MethodName, Minorants, Model, Record, Settings, solve};
-
-struct Counting;
-
-thread_local! {
-    /// Allocations of this thread: what others do is none of our business.
-    static ALLOCATIONS: Cell<usize> = const { Cell::new(0) };
-}
-
-fn count() {
-    // A thread that is going away has no count any more.
-    let _ = ALLOCATIONS.try_with(|count| count.set(count.get() + 1));
-}
-
-fn allocations() -> usize {
-    ALLOCATIONS.with(Cell::get)
-}
-
-// SAFETY: everything is handed on to the system's allocator.
-unsafe impl GlobalAlloc for Counting {
-    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        count();
-        // SAFETY: the caller's promise is handed on.
-        unsafe { System.alloc(layout) }
-    }
-    unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
-        // SAFETY: the caller's promise is handed on.
-        unsafe { System.dealloc(pointer, layout) }
-    }
-    unsafe fn realloc(&self, pointer: *mut u8, layout: Layout, size: usize) -> *mut u8 {
-        count();
-        // SAFETY: the caller's promise is handed on.
-        unsafe { System.realloc(pointer, layout, size) }
-    }
-}
+use bundlenet::{
+    AdamSettings, BundleSettings, Cuts, DescentSettings, Limits, Method, Minorants, NetworkSettings, Record, Settings,
+    Solver,
+};
+use bundlenet_problems::{Family, Generator};
+use bundlenet_testing::memory::{Metered, allocations};
 
 #[global_allocator]
-static ALLOCATOR: Counting = Counting;
+static ALLOCATOR: Metered = Metered;
 
 #[test]
 fn steady_state() {
@@ -52,13 +21,16 @@ fn steady_state() {
 fn steps() {
     let pool = rayon::ThreadPoolBuilder::new().num_threads(1).build().unwrap();
     for family in [Family::McSml40, Family::Ga20x400] {
-        for method in [MethodName::Bundle, MethodName::Descent, MethodName::Adam, MethodName::Network] {
+        for method in [
+            Method::Bundle(BundleSettings { cuts: Cuts::Aggregated, ..BundleSettings::default() }),
+            Method::Descent(DescentSettings::default()),
+            Method::Adam(AdamSettings::default()),
+            Method::Network(NetworkSettings::default()),
+        ] {
             let problem = Generator::new(family, 4).instance(0).unwrap().problem;
+            let name = method.name();
             let limits = Limits { steps: Some(100), ..Limits::default() };
-            let model = Some(Arc::new(Model::default()));
-            let settings = Settings { method, limits, model, cuts: Granularity::Aggregated, ..Settings::default() }
-                .check()
-                .unwrap();
+            let settings = Settings { method, limits, ..Settings::default() };
             let mut counts = [0; 2];
             let mut watch = |record: &Record| {
                 match record.step {
@@ -66,11 +38,12 @@ fn steps() {
                     80 => counts[1] = allocations(),
                     _ => {}
                 }
-                std::ops::ControlFlow::Continue(())
+                ControlFlow::Continue(())
             };
-            let solution = pool.install(|| solve(&mut *problem.dual(), None, &settings, &mut watch, None)).unwrap();
-            assert!(solution.steps >= 80, "{family} {method:?}");
-            assert_eq!(counts[1] - counts[0], 0, "{family} {method:?}");
+            let solve = || Solver::new(settings).unwrap().observe(&mut watch).solve(&mut *problem.dual());
+            let solution = pool.install(solve).unwrap();
+            assert!(solution.steps >= 80, "{family} {name}");
+            assert_eq!(counts[1] - counts[0], 0, "{family} {name}");
         }
     }
 }
@@ -93,7 +66,7 @@ fn oracle_calls() {
                     dual.as_sum().unwrap().evaluate_components(&point, &mut minorants).unwrap();
                 }
             };
-            // The buffers of minorants grow to the largest ones seen, so the same points are walked twice.
+            // The buffers grow to the largest minorants seen. So the second walk visits the same points.
             walk(20);
             let before = allocations();
             walk(20);

@@ -1,26 +1,27 @@
-//! What is written reads back the same, in every format, plain and gzip.
+//! A written instance reads back the same, in every format, plain and gzip.
 
-mod sample;
-
-use std::io::Write;
-
-use bundlenet::{Assignment, Error, Format, NetworkDesign, Problem, ReadOptions, Sense, Source};
+use bundlenet::Sense;
+use bundlenet_problems::network_design::{Arc, Commodity};
+use bundlenet_problems::{Assignment, Error, Format, NetworkDesign, Problem, ReadOptions, Source};
+use bundlenet_testing::{cases, sample};
 use proptest::prelude::*;
 
+/// Reads a text without a file name: the content tells the format.
 fn parse(text: &str, sense: Option<Sense>) -> Source {
     Source::parse("test", text.as_bytes().to_vec(), sense).unwrap()
 }
 
 fn assert_round_trip(problem: &Problem, format: Format, sense: Option<Sense>) {
     let text = problem.to_text(format).unwrap();
-    let source = parse(&text, sense);
+    let file = format!("test.{}", format.extension());
+    let source = Source::parse(&file, text.clone().into_bytes(), sense).unwrap();
     assert_eq!(source.format, format);
     assert!(!source.is_gzip);
     assert_eq!(&source.choose(None).unwrap(), problem, "{text}");
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(300))]
+    #![proptest_config(cases(300))]
 
     #[test]
     fn network_design(instance in sample::network()) {
@@ -33,7 +34,7 @@ proptest! {
     fn generalised_assignment(instance in sample::assignment()) {
         let sense = instance.sense();
         let problem = Problem::Assignment(instance);
-        // JSON says its sense, plain text has to be told.
+        // JSON states its sense; plain text does not.
         assert_round_trip(&problem, Format::Json, None);
         assert_round_trip(&problem, Format::AssignmentText, Some(sense));
     }
@@ -52,9 +53,9 @@ proptest! {
 fn numbers_keep_every_bit() {
     let mut arcs = vec![];
     for fixed_cost in [0.1 + 0.2, 1e-308, 1.797e308, -0.0, 5e-324, 123_456_789.123_456_78] {
-        arcs.push(bundlenet::problems::network_design::Arc { tail: 0, head: 1, fixed_cost, capacity: 1.0 / 3.0 });
+        arcs.push(Arc { tail: 0, head: 1, fixed_cost, capacity: 1.0 / 3.0 });
     }
-    let commodities = vec![bundlenet::problems::network_design::Commodity { origin: 0, destination: 1, demand: 0.0 }];
+    let commodities = vec![Commodity { origin: 0, destination: 1, demand: 0.0 }];
     let instance = NetworkDesign::new(2, arcs, commodities, vec![2.0 / 7.0; 6]).unwrap();
     let problem = Problem::NetworkDesign(instance.clone());
     for format in [Format::Json, Format::Dat, Format::Dow] {
@@ -92,7 +93,7 @@ fn the_sense_of_a_text_is_min_unless_told() {
     assert_eq!(sense(sample::ASSIGNMENT_TEXT, Some(Sense::Maximize)), Sense::Maximize);
     assert_eq!(sense(sample::ASSIGNMENT_JSON, None), Sense::Maximize);
     assert_eq!(sense(sample::ASSIGNMENT_JSON, Some(Sense::Minimize)), Sense::Minimize);
-    // A file that says it is not overruled.
+    // A file that states its sense is not overruled.
     let stated = sample::ASSIGNMENT_JSON.replace("\"I\"", "\"sense\": \"min\", \"I\"");
     assert_eq!(sense(&stated, Some(Sense::Maximize)), Sense::Minimize);
 }
@@ -107,7 +108,7 @@ fn a_file_of_several_problems_needs_a_choice() {
     assert!(source.clone().choose(Some(3)).is_err() && source.clone().choose(Some(0)).is_err());
     let second = Assignment::new(Sense::Minimize, 1, vec![2], vec![7.0], vec![1]).unwrap();
     assert_eq!(source.choose(Some(2)).unwrap(), Problem::Assignment(second));
-    // One problem behind a count needs none.
+    // A single problem behind a count needs no choice.
     parse(&format!("1\n{}", sample::ASSIGNMENT_TEXT), None).choose(None).unwrap();
 }
 
@@ -125,15 +126,27 @@ fn line_breaks_do_not_matter() {
 #[test]
 fn gzip_is_told_by_content() {
     for text in [sample::DAT, sample::DOW, sample::NETWORK_JSON, sample::ASSIGNMENT_TEXT, sample::ASSIGNMENT_JSON] {
-        let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::default());
-        encoder.write_all(text.as_bytes()).unwrap();
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("instance.without-extension");
-        std::fs::write(&path, encoder.finish().unwrap()).unwrap();
+        std::fs::write(&path, sample::gzip(text)).unwrap();
         let source = Source::read(&path, None).unwrap();
         assert!(source.is_gzip);
         assert_eq!(source.problems, parse(text, None).problems);
         Problem::read(&path, ReadOptions::default()).unwrap();
+    }
+}
+
+/// By chance, the text has as many numbers as four assignment problems with its sizes.
+#[test]
+fn the_extension_decides_where_the_content_is_ambiguous() {
+    let text = "4 2 3\n2 1 10 5 3\n1 3 5\n2 4 5\n3 4 5\n1 2 20 9 3\n2 1 3\n1 2 9\n3 2 9\n\
+        1 1 -1\n1 4 1\n2 1 -2\n2 3 2\n3 1 -1\n3 2 1\n";
+    let guessed = Source::parse("tiny", text.into(), None).unwrap_err().to_string();
+    assert!(guessed.contains("capacity of bin 2"), "{guessed}");
+    for (file, bytes) in [("tiny.dat", text.as_bytes().to_vec()), ("tiny.dat.gz", sample::gzip(text))] {
+        let source = Source::parse(file, bytes, None).unwrap();
+        assert_eq!(source.format, Format::Dat);
+        assert_round_trip(&source.choose(None).unwrap(), Format::Dat, None);
     }
 }
 

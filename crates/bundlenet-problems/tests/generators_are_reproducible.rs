@@ -1,9 +1,8 @@
-//! The same seed gives the same instances for ever, with the stated statistics, split by group.
+//! The same seed gives the same instances in every version. They have the stated statistics and are split by group.
 
 use std::collections::{HashMap, HashSet};
 
-use bundlenet::problems::{Manifest, Split};
-use bundlenet::{Error, Family, Format, Generator, NetworkDesign, Problem};
+use bundlenet_problems::{Error, Family, Format, Generator, Manifest, NetworkDesign, Problem, Split};
 
 fn network(problem: &Problem) -> &NetworkDesign {
     match problem {
@@ -24,9 +23,9 @@ fn moments(numbers: &[f64]) -> (f64, f64) {
     (mean, variance.sqrt())
 }
 
-/// If this fails, data sets that users have made can no longer be made again: raise `GENERATOR_VERSION`.
+/// If this fails, a seed gives other instances than before: raise `GENERATOR_VERSION`.
 #[test]
-fn instances_are_fixed_for_ever() {
+fn instances_are_fixed() {
     let found: Vec<(&str, u64)> = Family::ALL
         .into_iter()
         .map(|family| (family.name(), digest(&Generator::new(family, 42).instance(7).unwrap().problem)))
@@ -55,7 +54,7 @@ fn small_networks_have_the_stated_statistics() {
         costs.extend((0..226).flat_map(|arc| instance.routing_costs(arc)).copied());
         demands.extend(instance.commodities().iter().map(|commodity| commodity.demand));
     }
-    // 180,800 costs and 800 demands; the floor takes 0.5 off the means, the bound at 1 adds a little.
+    // 180,800 costs and 800 demands. The floor lowers the means by 0.5, the bound at 1 raises them a little.
     let (mean, deviation) = moments(&costs);
     assert!((mean - 26.6).abs() < 0.2 && (deviation - 12.95).abs() < 0.2, "{mean} {deviation}");
     let (mean, deviation) = moments(&demands);
@@ -106,7 +105,7 @@ fn variable_families_mix_sizes_and_keep_total_demand() {
         let count = instance.commodities().len();
         *sizes.entry((instance.nodes(), count)).or_default() += 1;
         let mean = if instance.nodes() == 20 { 448.0 } else { 52.0 };
-        // Forty demands of deviation 0.4 times the mean, and one added to each of the shrunk ones.
+        // Forty demands with a deviation of 0.4 times the mean. Shrunk demands are rounded up.
         let total = instance.total_demand() / (40.0 * mean);
         assert!((0.7..1.5).contains(&total), "{total}");
     }
@@ -156,8 +155,18 @@ fn a_base_instance_is_perturbed() {
 }
 
 #[test]
+fn too_many_commodities_are_an_error_and_not_a_panic() {
+    for family in [Family::McSml40, Family::McBigVar] {
+        for count in [usize::MAX, 1 << 40, 1_000_000] {
+            let error = Generator::new(family, 1).with_commodities(count).unwrap().instance(0).unwrap_err();
+            assert!(matches!(error, Error::Invalid(_)) && error.to_string().contains("commodities"), "{error}");
+        }
+    }
+}
+
+#[test]
 fn a_base_without_room_is_an_error_and_not_an_endless_search() {
-    use bundlenet::problems::network_design::{Arc, Commodity};
+    use bundlenet_problems::network_design::{Arc, Commodity};
     // The second node cannot be left, and half of all demands start there.
     let arc = Arc { tail: 0, head: 1, fixed_cost: 1.0, capacity: 1000.0 };
     let commodity = Commodity { origin: 0, destination: 1, demand: 3.0 };

@@ -1,10 +1,9 @@
 //! The knapsack solvers against brute force and against the straightforward algorithms.
 
-mod reference;
-
-use bundlenet::problems::{BinaryKnapsack, ContinuousKnapsack};
+use bundlenet_problems::{BinaryKnapsack, ContinuousKnapsack};
+use bundlenet_testing::reference::{SortedKnapsack, TableKnapsack};
+use bundlenet_testing::{cases, sample, stream};
 use proptest::prelude::*;
-use reference::{SortedKnapsack, TableKnapsack};
 
 /// The greatest profit over all subsets.
 fn brute_force(profits: &[f64], weights: &[u32], capacity: u32) -> f64 {
@@ -17,7 +16,7 @@ fn brute_force(profits: &[f64], weights: &[u32], capacity: u32) -> f64 {
         .fold(0.0, f64::max)
 }
 
-/// Solves, checks that the chosen items are what the value says, and returns it.
+/// Solves, checks that the chosen items have the value returned, and returns it.
 fn solve(knapsack: &mut BinaryKnapsack, profits: &[f64], weights: &[u32], capacity: u32) -> f64 {
     let value = knapsack.solve(profits, weights, capacity).unwrap();
     let chosen = knapsack.chosen();
@@ -35,7 +34,7 @@ fn assert_equal(found: f64, expected: f64) {
     assert!((found - expected).abs() <= 1e-12 * expected.abs().max(1.0), "found {found}, expected {expected}");
 }
 
-/// Profits with many ties, zeros and negative ones, or real ones.
+/// Profits: small whole numbers with many ties, zeros, negative and real numbers.
 fn profit() -> impl Strategy<Value = f64> {
     prop_oneof![
         4 => (-3_i32..8).prop_map(f64::from),
@@ -53,7 +52,7 @@ fn items(
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(4000))]
+    #![proptest_config(cases(4000))]
 
     #[test]
     fn binary_equals_brute_force((profits, weights) in items(0..13, 0..12), capacity in 0_u32..40) {
@@ -62,7 +61,7 @@ proptest! {
         assert_equal(found, brute_force(&profits, &weights, capacity));
     }
 
-    /// Profit in proportion to weight leaves the bounds nothing to settle.
+    /// Profits in proportion to weights: the bounds exclude no item.
     #[test]
     fn binary_equals_brute_force_on_subset_sums(weights in prop::collection::vec(1_u32..30, 1..13), capacity in 1_u32..120) {
         let profits: Vec<f64> = weights.iter().map(|&weight| f64::from(weight) * 0.7).collect();
@@ -71,7 +70,7 @@ proptest! {
         assert_equal(found, brute_force(&profits, &weights, capacity));
     }
 
-    /// Capacities beyond any table go to branch and bound.
+    /// Capacities too large for a table: branch and bound.
     #[test]
     fn branch_and_bound_equals_brute_force((profits, weights) in items(1..13, 1..2_000_000_000), share in 0.05..0.95_f64) {
         let total: u64 = weights.iter().map(|&weight| u64::from(weight)).sum();
@@ -83,14 +82,14 @@ proptest! {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(1500))]
+    #![proptest_config(cases(1500))]
 
     #[test]
     fn binary_equals_the_table((profits, weights) in items(1..150, 0..40), capacity in 1_u32..400) {
         let mut knapsack = BinaryKnapsack::new(profits.len(), capacity);
         let mut table = TableKnapsack::new(profits.len(), capacity as usize);
         let expected = table.solve(&profits, &weights, capacity as usize, &mut vec![]);
-        // Twice, since the second solve finds the memory of the first.
+        // Twice: the second call reuses the buffers of the first.
         for _ in 0..2 {
             assert_equal(solve(&mut knapsack, &profits, &weights, capacity), expected);
         }
@@ -115,12 +114,9 @@ proptest! {
 
 #[test]
 fn continuous_equals_brute_force_on_vertices() {
-    // A vertex fills some items, at most one of them in part: try every subset and every partial item.
-    let mut random = 7_u64;
-    let mut draw = |count: u64| {
-        random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        ((random >> 33) % count) as f64
-    };
+    // A vertex fills a subset of items, and at most one more item in part. Try every such pair.
+    let mut stream = stream(7);
+    let mut draw = |count: usize| stream.below(count) as f64;
     for _ in 0..3000 {
         let count = 1 + draw(7) as usize;
         let costs: Vec<f64> = (0..count).map(|_| draw(9) - 6.0).collect();
@@ -153,7 +149,7 @@ fn extreme_knapsacks() {
     assert_eq!(solve(&mut knapsack, &[5.0, 7.0], &[0, 11], 0), 5.0);
     assert_eq!(solve(&mut knapsack, &[5.0, 7.0, 1.0], &[u32::MAX, 5, 5], 10), 8.0);
     assert_eq!(solve(&mut knapsack, &[1e-300, 1e300, 1.0], &[3, 9, 9], 10), 1e300);
-    // All alike: every choice of three is optimal.
+    // Equal items: every choice of three is optimal.
     assert_eq!(solve(&mut knapsack, &[2.0; 4], &[3; 4], 10), 6.0);
 }
 
@@ -165,16 +161,14 @@ fn a_ratio_that_rounds_to_zero_is_no_reason_to_choose_nothing() {
 
 #[test]
 fn large_capacities_with_a_common_divisor_fit_a_table() {
-    // Without it, branch and bound would try all choices of 18 out of 36.
+    // Without the divisor, branch and bound would try all choices of 18 out of 36.
     let mut knapsack = BinaryKnapsack::new(36, 37_999_999);
     assert_eq!(solve(&mut knapsack, &[1.0; 36], &[2_000_000; 36], 37_999_999), 18.0);
 }
 
 #[test]
 fn a_hopeless_knapsack_is_an_error_and_not_an_endless_search() {
-    // Even weights, an odd capacity, and profit in proportion: every subset is as good as the relaxation says.
-    let weights: Vec<u32> = (0..60).map(|item| 2 * (50_000_000 + 7_919 * item * item)).collect();
-    let profits: Vec<f64> = weights.iter().map(|&weight| f64::from(weight)).collect();
-    let mut knapsack = BinaryKnapsack::new(60, u32::MAX);
-    assert!(knapsack.solve(&profits, &weights, 3_000_000_001).is_err());
+    let (profits, weights, capacity) = sample::hopeless_knapsack();
+    let mut knapsack = BinaryKnapsack::new(profits.len(), u32::MAX);
+    assert!(knapsack.solve(&profits, &weights, capacity).is_err());
 }

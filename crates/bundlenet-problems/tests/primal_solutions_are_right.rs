@@ -1,49 +1,54 @@
-//! Primal solutions are the convex combinations that the cuts are of, whatever became of those, and what is made of them is
-//! feasible where it says so.
+//! A primal solution is the convex combination of subproblem solutions that belongs to the last combination of cuts, also
+//! after cuts were aggregated. Solutions recovered from it are feasible if they are said to be.
 
-mod enumeration;
-mod sample;
-mod sums;
-
-use bundlenet::problems::assignment::Placement;
-use bundlenet::problems::network_design::Design;
 use bundlenet::{
-    Assignment, AssignmentDual, EvaluationError, Family, FnOracle, Generator, Granularity, Limits, MethodName,
-    Minorants, NetworkDesign, NetworkDesignDual, Oracle, OracleError, Primal, PrimalOracle, ProblemPrimal,
-    PruningSettings, Sense, Settings, Silent, Solution, State, Status, Tolerances, Violation, solve, solve_from,
+    AdamSettings, AutoSettings, BundleSettings, Cuts, DescentSettings, EvaluationError, FnOracle, HybridSettings,
+    Limits, Method, NetworkSettings, Oracle, OracleError, Primal, PrimalOracle, Pruning, Sense, Settings, Solution,
+    Solutions, Solver, State, Status,
 };
+use bundlenet_problems::assignment::Placement;
+use bundlenet_problems::network_design::Design;
+use bundlenet_problems::{
+    Assignment, AssignmentDual, Family, Generator, NetworkDesign, NetworkDesignDual, ProblemPrimal, Violation,
+};
+use bundlenet_testing::sums::{Stream, Sum};
+use bundlenet_testing::{cases, enumeration, sample, stream};
 use proptest::prelude::*;
-use sums::{Stream, Sum};
 
-/// So few cuts that aggregates are made of aggregates.
-fn few_cuts() -> PruningSettings {
-    PruningSettings { max_cuts: 3, max_component_cuts: 3, lifetime: 1, max_bytes: 1_000_000 }
+/// Every method with cuts, under the given pruning.
+fn methods(pruning: &Pruning) -> Vec<Method> {
+    let &Pruning { lifetime, max_cuts, .. } = pruning;
+    let bundle = |cuts| Method::Bundle(BundleSettings { cuts, pruning: pruning.clone(), ..BundleSettings::default() });
+    vec![
+        bundle(Cuts::Component),
+        bundle(Cuts::Aggregated),
+        Method::Auto(AutoSettings { pruning: pruning.clone(), ..AutoSettings::default() }),
+        Method::Hybrid(HybridSettings { lifetime, max_cuts, ..HybridSettings::default() }),
+        Method::Network(NetworkSettings { max_cuts, ..NetworkSettings::default() }),
+    ]
 }
 
-/// Every method with cuts, with cuts of everything, and many of them or few.
-fn ways() -> Vec<Settings> {
-    let bundle = |cuts, pruning| Settings { method: MethodName::Bundle, cuts, pruning, ..Settings::default() };
-    let other = |method, pruning| Settings { method, pruning, ..Settings::default() };
-    let mut ways = vec![];
-    for pruning in [PruningSettings::default(), few_cuts()] {
-        for cuts in [Granularity::Auto, Granularity::Component, Granularity::Groups(2), Granularity::Aggregated] {
-            ways.push(bundle(cuts, pruning.clone()));
-        }
-        for method in [MethodName::Auto, MethodName::Hybrid, MethodName::Network] {
-            ways.push(other(method, pruning.clone()));
-        }
-    }
-    ways
+/// Every method with cuts, with the default pruning, and with few cuts, so that aggregates are made of aggregates.
+fn ways() -> Vec<Method> {
+    let few = Pruning { max_cuts: 3, max_component_cuts: 3, lifetime: 1, max_bytes: 1_000_000 };
+    [methods(&Pruning::default()), methods(&few)].concat()
 }
 
-fn run(oracle: &mut dyn Oracle, way: &Settings, steps: usize) -> Solution {
+fn is_network(method: &Method) -> bool {
+    matches!(method, Method::Network(_))
+}
+
+fn settings(method: &Method, steps: usize) -> Settings {
     let limits = Limits { steps: Some(steps), ..Limits::default() };
-    let settings = Settings { limits, tolerances: Tolerances { gap: 1e-8 }, primal: true, ..way.clone() };
-    solve(oracle, None, &settings.check().unwrap(), &mut Silent, None).unwrap()
+    Settings { method: method.clone(), limits, tolerance: 1e-8, ..Settings::default() }
 }
 
-/// Weights of lines: those of each component add up to 1, their combination is below the function everywhere, and where the
-/// run proved its value it is the proof.
+fn run(oracle: &mut dyn Oracle, method: &Method, steps: usize) -> Solution {
+    Solver::new(Settings { primal: true, ..settings(method, steps) }).unwrap().solve(oracle).unwrap()
+}
+
+/// Checks a primal solution, the weights of lines. The weights of each component add up to 1. Their combination is below the
+/// function everywhere. If the run ended optimal, the combination proves its value.
 fn check_sum(sum: &mut Sum, solution: &Solution, stream: &mut Stream, name: &str) {
     let primal = solution.primal.as_ref().unwrap();
     let mut weights = vec![0.0; sum.components.iter().map(Vec::len).sum()];
@@ -75,7 +80,7 @@ fn check_sum(sum: &mut Sum, solution: &Solution, stream: &mut Stream, name: &str
         let corners =
             slope.iter().zip(lower.iter().zip(&upper)).map(|(entry, (low, high))| (entry * low).min(entry * high));
         let least = cost + corners.sum::<f64>();
-        // As far as the tolerance, and round-off in slopes times the radius of the box.
+        // Up to the tolerance, and to round-off in slopes times the radius of the box.
         assert!(
             solution.value - least <= 1e-6 * (magnitude + solution.value.abs()),
             "{name}: {} {least}",
@@ -86,18 +91,23 @@ fn check_sum(sum: &mut Sum, solution: &Solution, stream: &mut Stream, name: &str
 
 #[test]
 fn solutions_follow_their_cuts() {
-    let mut stream = Stream(5);
+    let mut stream = stream(5);
     let mut optimal = 0;
     for case in 0..60 {
         let mut sum = Sum::random(&mut stream);
-        for (index, way) in ways().iter().enumerate() {
+        for (index, method) in ways().iter().enumerate() {
             for is_whole in [false, true] {
                 sum.is_whole = is_whole;
                 for steps in [0, 1, 4, 30, 1000] {
-                    let solution =
-                        run(&mut sum, way, if way.method == MethodName::Network { steps.min(30) } else { steps });
+                    let steps = if is_network(method) { steps.min(30) } else { steps };
+                    let solution = run(&mut sum, method, steps);
                     optimal += usize::from(solution.status == Status::Optimal);
-                    check_sum(&mut sum, &solution, &mut stream, &format!("case {case}, way {index}, {steps} steps"));
+                    check_sum(
+                        &mut sum,
+                        &solution,
+                        &mut stream,
+                        &format!("case {case}, way {index} ({}), {steps} steps", method.name()),
+                    );
                 }
             }
         }
@@ -105,18 +115,15 @@ fn solutions_follow_their_cuts() {
     assert!(optimal > 1000, "{optimal}");
 }
 
-/// Recorded or not, the run is the same.
+/// A run takes the same steps with and without primal solutions.
 #[test]
 fn recording_changes_nothing() {
     for family in [Family::McSml40, Family::Ga10x100] {
         let problem = Generator::new(family, 4).instance(0).unwrap().problem;
-        for cuts in [Granularity::Component, Granularity::Groups(4), Granularity::Aggregated] {
-            let way = Settings { method: MethodName::Bundle, cuts, ..Settings::default() };
-            let recorded = run(&mut *problem.dual(), &way, 40);
-            let limits = Limits { steps: Some(40), ..Limits::default() };
-            let settings = Settings { limits, tolerances: Tolerances { gap: 1e-8 }, ..way }.check().unwrap();
-            let plain = solve(&mut *problem.dual(), None, &settings, &mut Silent, None).unwrap();
-            assert_eq!((plain.value, &plain.point), (recorded.value, &recorded.point), "{family} {cuts:?}");
+        for method in methods(&Pruning::default()) {
+            let recorded = run(&mut *problem.dual(), &method, 40);
+            let plain = Solver::new(settings(&method, 40)).unwrap().solve(&mut *problem.dual()).unwrap();
+            assert_eq!((plain.value, &plain.point), (recorded.value, &recorded.point), "{family} {method:?}");
             assert!(plain.primal.is_none() && recorded.primal.is_some());
         }
     }
@@ -138,7 +145,7 @@ fn lagrangian(instance: &NetworkDesign, design: &Design, point: &[f64]) -> f64 {
     value
 }
 
-/// Everything but flow conservation: capacities, the strong inequalities, and the cost.
+/// Checks capacities, the strong inequalities and the cost, but not flow conservation.
 fn check_design(instance: &NetworkDesign, design: &Design) {
     let mut cost = 0.0;
     for (index, arc) in instance.arcs().iter().enumerate() {
@@ -174,7 +181,7 @@ fn imbalance(instance: &NetworkDesign, design: &Design) -> Violation {
     Violation { largest, total }
 }
 
-/// Checks all that is recovered; returns the cost of the feasible design.
+/// Checks all recovered solutions; returns the cost of the feasible design.
 fn check_network(instance: &NetworkDesign, solution: &Solution, seed: u64) -> Option<f64> {
     let recovered = instance.recover(solution.primal.as_ref().unwrap());
     check_design(instance, &recovered.convex);
@@ -199,7 +206,7 @@ fn check_network(instance: &NetworkDesign, solution: &Solution, seed: u64) -> Op
     Some(feasible.cost())
 }
 
-/// Shares and their value; feasible ones have whole items within the capacities.
+/// Checks shares, loads and the value; returns by how much items are assigned too often, or too rarely.
 fn check_placement(instance: &Assignment, placement: &Placement, is_whole: bool) -> Violation {
     let (mut value, mut largest, mut total) = (0.0, 0.0_f64, 0.0);
     for item in 0..instance.items() {
@@ -221,7 +228,7 @@ fn check_placement(instance: &Assignment, placement: &Placement, is_whole: bool)
     Violation { largest, total }
 }
 
-/// Checks all that is recovered; returns the value of the feasible placement.
+/// Checks all recovered solutions; returns the value of the feasible placement.
 fn check_assignment(instance: &Assignment, solution: &Solution, seed: u64) -> Option<f64> {
     let recovered = instance.recover(solution.primal.as_ref().unwrap());
     let violation = check_placement(instance, &recovered.convex, false);
@@ -248,32 +255,32 @@ fn check_assignment(instance: &Assignment, solution: &Solution, seed: u64) -> Op
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(48))]
+    #![proptest_config(cases(48))]
 
     #[test]
     fn networks_are_recovered(instance in sample::network(), seed in any::<u32>(), steps in 0_usize..60) {
-        for way in ways() {
-            let solution = run(&mut NetworkDesignDual::new(&instance), &way, steps);
+        for method in ways() {
+            let solution = run(&mut NetworkDesignDual::new(&instance), &method, steps);
             check_network(&instance, &solution, seed.into());
         }
     }
 
     #[test]
     fn assignments_are_recovered(instance in sample::assignment(), seed in any::<u32>(), steps in 0_usize..60) {
-        for way in ways() {
-            let solution = run(&mut AssignmentDual::new(&instance), &way, steps);
+        for method in ways() {
+            let solution = run(&mut AssignmentDual::new(&instance), &method, steps);
             check_assignment(&instance, &solution, seed.into());
         }
     }
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(400))]
+    #![proptest_config(cases(400))]
 
     #[test]
     fn no_design_is_better_than_the_best(instance in sample::tiny_network()) {
-        // Where no design is feasible the dual has no maximum.
-        let solution = run(&mut NetworkDesignDual::new(&instance), &Settings::default(), 100);
+        // If no design is feasible, the dual is unbounded.
+        let solution = run(&mut NetworkDesignDual::new(&instance), &Method::default(), 100);
         let optimum = enumeration::cheapest_design(&instance);
         let found = check_network(&instance, &solution, 1);
         prop_assert!(found.is_none_or(|found| optimum.is_some_and(|optimum| found >= optimum - 1e-9 * (1.0 + optimum))));
@@ -281,7 +288,7 @@ proptest! {
 
     #[test]
     fn no_placement_is_better_than_the_best(instance in sample::tiny_assignment()) {
-        let solution = run(&mut AssignmentDual::new(&instance), &Settings::default(), 100);
+        let solution = run(&mut AssignmentDual::new(&instance), &Method::default(), 100);
         let optimum = enumeration::best_assignment(&instance);
         let found = check_assignment(&instance, &solution, 1);
         let sign = instance.sense().sign();
@@ -289,26 +296,26 @@ proptest! {
     }
 }
 
-/// On instances as they are the violation goes to 0, and the problem is solved up to a small gap.
+/// On instances of ordinary size the violation goes to 0, and the feasible solution has a small gap.
 #[test]
 fn real_instances_have_two_sided_gaps() {
     for (family, most) in [(Family::McSml40, 0.1), (Family::Ga10x100, 0.01)] {
         for index in 0..3 {
             let problem = Generator::new(family, 11).instance(index).unwrap().problem;
-            for way in ways().into_iter().filter(|way| way.pruning == PruningSettings::default()) {
-                let is_network = way.method == MethodName::Network;
-                let solution = run(&mut *problem.dual(), &way, if is_network { 50 } else { 2000 });
+            for method in methods(&Pruning::default()) {
+                let is_network = is_network(&method);
+                let solution = run(&mut *problem.dual(), &method, if is_network { 50 } else { 2000 });
                 let primal = solution.primal.as_ref().unwrap();
                 let recovered = problem.recover(primal);
                 let feasible = recovered.feasible_value().unwrap();
                 let gap = (feasible - solution.value).abs() / solution.value;
-                assert!(gap < most || is_network, "{family} {index}: {gap} with {way:?}");
+                assert!(gap < most || is_network, "{family} {index}: {gap} with {method:?}");
                 let violation = match recovered {
-                    bundlenet::ProblemPrimal::NetworkDesign(recovered) => recovered.violation,
-                    bundlenet::ProblemPrimal::Assignment(recovered) => recovered.violation,
+                    ProblemPrimal::NetworkDesign(recovered) => recovered.violation,
+                    ProblemPrimal::Assignment(recovered) => recovered.violation,
                 };
                 let is_optimal = solution.status == Status::Optimal;
-                assert!(violation.largest < 0.02 || !is_optimal, "{family} {index}: {violation:?} with {way:?}");
+                assert!(violation.largest < 0.02 || !is_optimal, "{family} {index}: {violation:?} with {method:?}");
             }
         }
     }
@@ -320,14 +327,14 @@ fn without_solutions_there_is_no_primal() {
         subgradient[0] = if point[0] < 1.0 { -1.0 } else { 1.0 };
         Ok((point[0] - 1.0).abs())
     });
-    assert!(run(&mut absolute, &Settings::default(), 10).primal.is_none());
-    for method in [MethodName::Descent, MethodName::Adam] {
-        let error = Settings { method, primal: true, ..Settings::default() }.check().unwrap_err();
+    assert!(run(&mut absolute, &Method::default(), 10).primal.is_none());
+    for method in [Method::Descent(DescentSettings::default()), Method::Adam(AdamSettings::default())] {
+        let error = Solver::new(Settings { method, primal: true, ..Settings::default() }).err().unwrap();
         assert_eq!(error.name, "primal");
     }
 }
 
-/// Says of itself that a start of 0 is optimal, or gives solutions that cannot be used.
+/// A constant function with the given solutions, all of cost 7: the start is optimal, but the solutions may be unusable.
 struct Odd(Vec<f64>);
 
 impl Oracle for Odd {
@@ -346,30 +353,32 @@ impl Oracle for Odd {
 }
 
 impl PrimalOracle for Odd {
-    fn write_solutions(&mut self, solutions: &mut Minorants) {
+    fn write_solutions(&mut self, solutions: &mut Solutions) {
         self.0.iter().for_each(|&value| solutions.push(7.0, [(3, value)]));
     }
 }
 
 #[test]
 fn an_optimal_start_has_its_solution_and_bad_solutions_are_named() {
-    let solution = run(&mut Odd(vec![2.0]), &Settings::default(), 10);
+    let solution = run(&mut Odd(vec![2.0]), &Method::default(), 10);
     assert_eq!(solution.primal, Some(Primal { cost: 7.0, variables: vec![(3, 2.0)] }));
-    let settings = Settings { primal: true, ..Settings::default() }.check().unwrap();
-    let error = |values: Vec<f64>| solve(&mut Odd(values), None, &settings, &mut Silent, None).unwrap_err();
+    let settings = Settings { primal: true, ..Settings::default() };
+    let error = |values: Vec<f64>| Solver::new(settings.clone()).unwrap().solve(&mut Odd(values)).unwrap_err();
     assert!(matches!(error(vec![]), EvaluationError::SolutionCount { evaluation: 1, expected: 1, found: 0 }));
     assert!(matches!(error(vec![f64::NAN]), EvaluationError::Solution { evaluation: 1, .. }));
 }
 
-/// A state has cuts without solutions: a run that is to give them takes the point alone, and gives whole ones.
+/// The cuts of a state have no primal solutions. A run that records them starts from the state's point without its cuts.
 #[test]
 fn cuts_of_an_earlier_run_are_left_out() {
     let problem = Generator::new(Family::Ga10x100, 5).instance(0).unwrap().problem;
     let mut state = State::new();
-    let settings = Settings::default().check().unwrap();
-    solve_from(&mut *problem.dual(), &mut state, &settings, &mut Silent, None).unwrap();
-    let settings = Settings { primal: true, ..Settings::default() }.check().unwrap();
-    let solution = solve_from(&mut *problem.dual(), &mut state, &settings, &mut Silent, None).unwrap();
+    let mut solve = |primal| {
+        let solver = Solver::new(Settings { primal, ..Settings::default() }).unwrap();
+        solver.state(&mut state).solve(&mut *problem.dual()).unwrap()
+    };
+    solve(false);
+    let solution = solve(true);
     let reuse = solution.reuse.unwrap();
     assert_eq!((reuse.reused(), reuse.unusable), (0, reuse.total()));
     let ProblemPrimal::Assignment(recovered) = problem.recover(&solution.primal.unwrap()) else { panic!("assignment") };

@@ -1,19 +1,18 @@
-//! Every public instance parses, has a sound dual, and survives a round trip.
+//! Every public instance, and some generated ones, can be read, has a sound dual, and survives a round trip.
 
-mod public;
-mod reference;
+use bundlenet::Function;
+use bundlenet_problems::{Family, Format, Generator, Problem, Source};
+use bundlenet_testing::public;
+use bundlenet_testing::reference::{PlainAssignmentDual, PlainNetworkDesignDual};
 
-use bundlenet::{Format, Minimized, Problem, Source};
-use reference::{PlainAssignmentDual, PlainNetworkDesignDual};
-
-/// A point that is neither 0 nor regular.
+/// A point without a pattern.
 fn point(dim: usize) -> Vec<f64> {
     (0..dim).map(|at| ((at * 7919) % 1009) as f64 / 25.0).collect()
 }
 
 fn assert_sound(name: &str, problem: &Problem) {
     let mut dual = problem.dual();
-    let mut function = Minimized::new(&mut *dual).unwrap();
+    let mut function = Function::new(&mut *dual).unwrap();
     let point = point(function.dim());
     let mut subgradient = vec![0.0; point.len()];
     let value = function.evaluate(&point, &mut subgradient).unwrap();
@@ -33,14 +32,26 @@ fn assert_sound(name: &str, problem: &Problem) {
             Problem::Assignment(instance) => Some(instance.sense()),
             Problem::NetworkDesign(_) => None,
         };
-        let read = Source::parse(name, text.into_bytes(), sense).unwrap().choose(None).unwrap();
+        let file = format!("{name}.{}", format.extension());
+        let read = Source::parse(&file, text.into_bytes(), sense).unwrap().choose(None).unwrap();
         assert!(&read == problem, "{name} in {format}");
     }
 }
 
 #[test]
+fn generated_instances() {
+    for family in Family::ALL {
+        for index in [0, 5] {
+            let generated = Generator::new(family, 9).instance(index).unwrap();
+            assert_sound(&generated.name, &generated.problem);
+        }
+    }
+}
+
+#[test]
+#[ignore = "needs BUNDLENET_DATA"]
 fn text_formats() {
-    let Some(data) = public::data() else { return };
+    let data = public::data();
     for (folder, format) in [("network-design", Format::Dat), ("canad", Format::Dow), ("gap", Format::AssignmentText)] {
         for path in public::files(&data.join(folder)) {
             let source = Source::read(&path, None).unwrap();
@@ -48,7 +59,10 @@ fn text_formats() {
             let problem = source.choose(None).unwrap();
             if format == Format::Dow {
                 let text = problem.to_text(Format::Dow).unwrap();
-                assert_eq!(Source::parse("", text.into_bytes(), None).unwrap().choose(None).unwrap(), problem);
+                assert_eq!(
+                    Source::parse("written.dow", text.into_bytes(), None).unwrap().choose(None).unwrap(),
+                    problem
+                );
             }
             assert_sound(&path.display().to_string(), &problem);
         }
@@ -56,8 +70,9 @@ fn text_formats() {
 }
 
 #[test]
+#[ignore = "needs BUNDLENET_DATA"]
 fn published_data_sets() {
-    let Some(data) = public::data() else { return };
+    let data = public::data();
     for (name, is_network) in [
         ("MCNDsmallCom40", true),
         ("MCNDsmallComVar", true),
@@ -67,7 +82,7 @@ fn published_data_sets() {
         ("GA_20400", false),
     ] {
         let mut count = 0;
-        // All of them parse; the dual and the round trip are tried on some.
+        // All are read; every fiftieth has its dual and its round trip checked.
         public::published(&data, name, |instance, text, _| {
             let problem = Source::parse(instance, text.into_bytes(), None).unwrap().choose(None).unwrap();
             assert_eq!(matches!(problem, Problem::NetworkDesign(_)), is_network);

@@ -1,6 +1,7 @@
-//! One thread or many: the same bits.
+//! The results have the same bits on any number of threads.
 
-use bundlenet::{Family, Generator, Minorants, Problem};
+use bundlenet::Minorants;
+use bundlenet_problems::{Family, Generator, Problem};
 
 fn bits(numbers: &[f64]) -> Vec<u64> {
     numbers.iter().map(|number| number.to_bits()).collect()

@@ -1,4 +1,4 @@
-//! Optima of tiny instances, by trying everything.
+//! Optima of tiny instances, by enumeration.
 
 use bundlenet::Sense;
 use bundlenet_problems::{Assignment, NetworkDesign};
@@ -34,7 +34,7 @@ pub fn cheapest_design(instance: &NetworkDesign) -> Option<f64> {
         .reduce(f64::min)
 }
 
-/// The least cost of routing what is left of commodity `k` and all later ones, unit by unit.
+/// The least cost of routing the remaining `demand` of commodity `k` and all later commodities, unit by unit.
 fn route(instance: &NetworkDesign, open: usize, left: &mut Vec<f64>, k: usize, demand: f64) -> Option<f64> {
     if demand <= 0.0 {
         return match instance.commodities().get(k + 1) {

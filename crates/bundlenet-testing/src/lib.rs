@@ -3,12 +3,15 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, missing_docs, reason = "tests may fail loudly")]
 
 pub mod enumeration;
+pub mod memory;
 pub mod programs;
 pub mod public;
+pub mod random;
 pub mod reference;
 pub mod sample;
 pub mod sums;
 
+pub use random::{cases, stream};
 /// The code blocks of the pages, as doctests. They are here because published packages include no file from outside.
 #[cfg(doctest)]
 mod pages {

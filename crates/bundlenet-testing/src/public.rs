@@ -5,19 +5,25 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Map, Value};
 
-/// Their folder: `BUNDLENET_DATA`, or `shared/data` beside the repository. Says so and gives nothing where there is
-/// none, so that a test can be skipped; a folder named by the variable has to be there.
-pub fn data() -> Option<PathBuf> {
-    if let Some(folder) = std::env::var_os("BUNDLENET_DATA").map(PathBuf::from) {
-        assert!(folder.is_dir(), "BUNDLENET_DATA names {}, which is no folder", folder.display());
-        return Some(folder);
-    }
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data");
-    if folder.is_dir() {
-        return Some(folder);
-    }
-    println!("skipped: no public instances at {}; BUNDLENET_DATA can name another folder", folder.display());
-    None
+/// Their folder: `BUNDLENET_DATA`, or `shared/data` beside the repository. A test that calls this is
+/// `#[ignore = "needs BUNDLENET_DATA"]`; `cargo test -- --include-ignored` runs it.
+///
+/// # Panics
+/// If the folder does not exist.
+pub fn data() -> PathBuf {
+    let folder = folder();
+    assert!(folder.is_dir(), "no public instances at {}: BUNDLENET_DATA names their folder", folder.display());
+    folder
+}
+
+/// The same folder for a bench, which can do without: `None` if it does not exist.
+pub fn data_if_present() -> Option<PathBuf> {
+    Some(folder()).filter(|folder| folder.is_dir())
+}
+
+fn folder() -> PathBuf {
+    let beside = || Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data");
+    std::env::var_os("BUNDLENET_DATA").map_or_else(beside, PathBuf::from)
 }
 
 /// The files of one of its folders, in order.

@@ -1,4 +1,4 @@
-//! The straightforward way to do what the library does fast: what tests compare with, and benches measure against.
+//! Straightforward implementations of what the library does fast. Tests compare with them, benches measure against them.
 
 use bundlenet::Sense;
 use bundlenet_problems::{Assignment, NetworkDesign};

@@ -1,6 +1,9 @@
 //! Small instances of both families, random and by hand.
 
+use std::io::Write;
+
 use bundlenet::Sense;
+use bundlenet_linalg::Stream;
 use bundlenet_problems::network_design::{Arc, Commodity};
 use bundlenet_problems::{Assignment, NetworkDesign};
 use proptest::prelude::*;
@@ -84,16 +87,28 @@ pub fn tiny_assignment() -> impl Strategy<Value = Assignment> {
     })
 }
 
-/// A point with whole numbers, which make ties, and real ones.
+/// A point with entries from -12 to 12. Half of them are whole numbers, which make ties.
 pub fn point(seed: u64, dim: usize) -> Vec<f64> {
-    let mut state = seed | 1;
-    (0..dim)
-        .map(|_| {
-            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-            let number = (state >> 11) as f64 / (1_u64 << 53) as f64 * 24.0 - 12.0;
-            if state >> 60 & 1 == 0 { number.round() } else { number }
-        })
-        .collect()
+    let mut stream = Stream::new(seed, "point", 0);
+    let mut entry = || {
+        let number = 12.0 * stream.symmetric();
+        if stream.below(2) == 0 { number.round() } else { number }
+    };
+    (0..dim).map(|_| entry()).collect()
+}
+
+/// Profits, weights and capacity of a knapsack that no search solves: weights are even, the capacity is odd, and profits are
+/// in proportion to weights, so that no subset is worse than the linear relaxation predicts.
+pub fn hopeless_knapsack() -> (Vec<f64>, Vec<u32>, u32) {
+    let weights: Vec<u32> = (0..60).map(|item| 2 * (50_000_000 + 7_919 * item * item)).collect();
+    (weights.iter().map(|&weight| f64::from(weight)).collect(), weights, 3_000_000_001)
+}
+
+/// A text as a gzip archive.
+pub fn gzip(text: &str) -> Vec<u8> {
+    let mut encoder = flate2::write::GzEncoder::new(vec![], flate2::Compression::default());
+    encoder.write_all(text.as_bytes()).unwrap();
+    encoder.finish().unwrap()
 }
 
 /// Two nodes, two parallel arcs, two commodities, in `.dat`.
@@ -121,7 +136,7 @@ MULTIGEN.DAT:
 1 2 1
 ";
 
-/// The same instance as `DAT` in the published JSON, with other things in it.
+/// The same instance as `DAT` in the published JSON, with fields that the reader ignores.
 pub const NETWORK_JSON: &str = r#"{
 "features": {"anything": [1, [2]]},
 "instance": {
@@ -141,7 +156,7 @@ pub const NETWORK_JSON: &str = r#"{
 }
 "#;
 
-/// Two bins, three items.
+/// Two bins, three items, as assignment text.
 pub const ASSIGNMENT_TEXT: &str = "\
 2 3
 1 2 3

@@ -1,34 +1,19 @@
-//! Random sums of maxima of lines, whose subproblems are to choose a line.
+//! Random sums of maxima of affine functions. A subproblem chooses one of them, a line.
 
 use bundlenet::{Domain, Fingerprint, Minorants, Oracle, OracleError, PrimalOracle, Solutions, SumOracle};
-
-/// Random numbers, the same in every run.
-#[derive(Clone)]
-pub struct Stream(pub u64);
-
-impl Stream {
-    pub fn below(&mut self, limit: usize) -> usize {
-        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        ((self.0 >> 33) as usize) % limit
-    }
-
-    /// About normal: a sum of uniform numbers.
-    pub fn normal(&mut self) -> f64 {
-        (0..12).map(|_| self.below(1_000_000) as f64 / 1e6).sum::<f64>() - 6.0
-    }
-}
+pub use bundlenet_linalg::Stream;
 
 /// A subgradient and a height at 0.
 pub type Line = (Vec<(u32, f64)>, f64);
 
-/// `linear'x + sum_a max_i (g_ai'x + b_ai)`; the last components are multiples of `|x_j|`, so that there is a minimum in a box.
+/// `linear'x + sum_a max_i (g_ai'x + b_ai)`. The last components are multiples of `|x_j|`: they keep the minimum in a box.
 #[derive(Clone)]
 pub struct Sum {
     pub linear: Vec<f64>,
     pub components: Vec<Vec<Line>>,
     is_nonnegative: bool,
     radius: f64,
-    /// Whether the oracle does not say that it is a sum.
+    /// Whether the oracle hides that it is a sum.
     pub is_whole: bool,
     /// The lines of the last evaluation.
     chosen: Vec<usize>,
@@ -140,7 +125,7 @@ impl SumOracle for Sum {
     }
 }
 
-/// A variable for each line, 1 if it is chosen; its height at 0 is what it costs.
+/// Every line has a variable: 1 if the line is chosen. Its cost is the height of the line at 0.
 impl PrimalOracle for Sum {
     fn write_solutions(&mut self, solutions: &mut Solutions) {
         let mut first = 0;

@@ -15,12 +15,12 @@ use bundlenet_linalg::simd::{Block, LANES, Lanes, blocks_for, flat, flat_mut, mu
 /// A solver for 0/1 knapsacks of up to a given size. It allocates only when it is made.
 ///
 /// ```
-/// use bundlenet::problems::BinaryKnapsack;
+/// use bundlenet_problems::BinaryKnapsack;
 ///
 /// let mut knapsack = BinaryKnapsack::new(3, 10);
 /// assert_eq!(knapsack.solve(&[5.0, 4.0, -1.0], &[6, 4, 1], 10)?, 9.0);
 /// assert_eq!(knapsack.chosen(), [0, 1]);
-/// # Ok::<(), bundlenet::problems::HardKnapsack>(())
+/// # Ok::<(), bundlenet_problems::HardKnapsack>(())
 /// ```
 #[derive(Clone, Debug)]
 pub struct BinaryKnapsack {

@@ -82,7 +82,7 @@ pub(crate) fn fill<L: Lanes>(costs: &[Block], limits: &[Block], capacity: f64) -
 /// A solver for continuous knapsacks of up to a given number of items. It allocates only when it is made.
 ///
 /// ```
-/// use bundlenet::problems::ContinuousKnapsack;
+/// use bundlenet_problems::ContinuousKnapsack;
 ///
 /// let mut amounts = [0.0; 3];
 /// let value = ContinuousKnapsack::new(3).solve(&[-1.0, -3.0, 2.0], &[4.0, 2.0, 5.0], 5.0, &mut amounts);

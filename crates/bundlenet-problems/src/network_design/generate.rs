@@ -1,5 +1,6 @@
 //! Instances of the families `mc-sml-40`, `mc-sml-var`, `mc-big-40` and `mc-big-var`.
 
+use super::instance::check_sizes;
 use super::{Arc, Commodity, NetworkDesign};
 use crate::Problem;
 use crate::error::Error;
@@ -16,7 +17,7 @@ const BIG_SCALES: [usize; 3] = [188, 188, 188];
 /// How many published instances of `mc-big-var` have the small and the big graph.
 const GRAPHS: [usize; 2] = [1436, 564];
 
-/// Attempts at drawing something that satisfies a condition which a draw rarely fails.
+/// Most draws of commodities before the base counts as too tight. A draw rarely fails on the bases of the families.
 const ATTEMPTS: usize = 1000;
 
 /// A graph, and the statistics of what is drawn on it.
@@ -153,7 +154,7 @@ impl Base {
             .collect()
     }
 
-    /// Draws commodities, demands shrunk so that their total stays the same whatever the number.
+    /// Draws `count` commodities. Their demands shrink as their number grows: the total stays the same.
     fn draw_commodities(&self, stream: &mut Stream, count: usize) -> Vec<Commodity> {
         let scale = count as f64 / self.commodities as f64;
         (0..count)
@@ -202,6 +203,7 @@ pub(crate) fn instance(
         _ => 1 + stream.weighted(base.scales),
     };
     let count = fixed_commodities.unwrap_or(base.commodities * scale);
+    check_sizes(base.nodes, base.arcs.len(), count)?;
     let variants = base.variants.map(|factors| base.variant(factors));
     for _ in 0..ATTEMPTS {
         let commodities = base.draw_commodities(&mut stream, count);
@@ -226,8 +228,8 @@ pub(crate) fn instance(
 
 /// Whether the demands can be routed: only then is the Lagrangian dual bounded.
 ///
-/// Commodities with the same destination are one flow, routed exactly; destinations follow one another, each taking
-/// what capacity the ones before have left, so a `true` is a proof and a `false` is one where there is one destination.
+/// Commodities with the same destination are one flow, routed exactly. Destinations are routed one after another, each in
+/// the capacity that the earlier ones leave. So `true` is a proof; `false` is one only if there is a single destination.
 fn is_routable(nodes: usize, arcs: &[Arc], commodities: &[Commodity]) -> bool {
     let mut capacity: Vec<f64> = arcs.iter().map(|arc| arc.capacity).collect();
     let mut incident = vec![vec![]; nodes];
@@ -257,7 +259,7 @@ fn is_routable(nodes: usize, arcs: &[Arc], commodities: &[Commodity]) -> bool {
     })
 }
 
-/// A shortest path with room left, as arcs with whether they are run through forwards.
+/// A shortest path with room left: its arcs, each with whether the path follows it forwards.
 fn augmenting_path(
     arcs: &[Arc],
     incident: &[Vec<usize>],

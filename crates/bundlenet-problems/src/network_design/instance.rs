@@ -178,20 +178,21 @@ impl NetworkDesign {
     }
 }
 
-fn check_sizes(nodes: usize, arcs: usize, commodities: usize) -> Result<(), InvalidInstance> {
+/// Refuses networks without arcs or commodities, and those too large for memory.
+pub(super) fn check_sizes(nodes: usize, arcs: usize, commodities: usize) -> Result<(), InvalidInstance> {
     if arcs == 0 {
         return Err(InvalidInstance::new(Element::Arcs, "at least one", "none"));
     }
     if commodities == 0 {
         return Err(InvalidInstance::new(Element::Commodities, "at least one", "none"));
     }
-    if nodes == 0 || nodes / 2 > arcs + commodities {
+    if nodes == 0 || nodes / 2 > arcs.saturating_add(commodities) {
         let expected = "at least 1 and at most two for each arc and commodity";
         return Err(InvalidInstance::new(Element::Nodes, expected, nodes));
     }
     let product = arcs.max(nodes).saturating_mul(commodities);
     if product > MAX_PRODUCT {
-        let expected = "so few that arcs (or nodes) times commodities stay within 2^27";
+        let expected = "arcs (or nodes) times commodities within 2^27";
         return Err(InvalidInstance::new(Element::Commodities, expected, product));
     }
     Ok(())
