@@ -4,7 +4,7 @@
 # ///
 """Compare `bundlenet solve` with the linear programming solver HiGHS on Lagrangian duals, on one core.
 
-    uv run against_highs.py [--bundlenet PATH] [--gap 1e-4] [--arguments="--cuts auto"] INSTANCE...
+    uv run against_highs.py [--bundlenet PATH] [--gap 1e-4] [--arguments="--method hybrid"] INSTANCE...
 
 or, without uv, `pip install highspy numpy` and `python against_highs.py ...`.
 
@@ -403,7 +403,7 @@ def parse_options():
     parser.add_argument("--bundlenet", default="bundlenet", metavar="PATH", help="the program [default: on the PATH]")
     parser.add_argument("--gap", type=gap_of, default=1e-4, help="gap at which the times are compared [default: 1e-4]")
     parser.add_argument(
-        "--arguments", type=shlex.split, default=[], help='more for `bundlenet solve`: --arguments="--cuts auto"'
+        "--arguments", type=shlex.split, default=[], help='more for `bundlenet solve`: --arguments="--method hybrid"'
     )
     parser.add_argument("--optima", type=optima_of, default={}, metavar="FILE", help="JSON: file name -> optimum")
     parser.add_argument("--solver", default="ipm", help="HiGHS' solver: ipm, simplex, pdlp, ... [default: ipm]")

@@ -1,25 +1,27 @@
-//! What cuts of each component cost, and what they save.
+//! The cost and the use of cuts of each component.
 //!
 //! ```text
 //! cargo bench --bench components
 //! BUNDLENET_DATA=DIR cargo bench --bench components     # with the pN networks in DIR/network-design
 //! ```
 //!
-//! First the time of a master as cuts come in, beside that of the oracle call in the same step; then the time of whole runs to a
-//! gap of 1e-4 with cuts of each component, of the whole function, and as `auto` chooses, in the same run and on one thread.
+//! The first table has the time to a gap of 1e-4 of the bundle method with component cuts and with aggregated cuts, and of `auto`.
+//! The second has the time of a component master as the number of cuts grows, beside the time of an oracle call. All on one thread.
 
 use std::path::Path;
 
-use bundlenet::problems::network_design::{Arc, Commodity};
-use bundlenet::{
-    Family, Generator, Granularity, Limits, NetworkDesign, Problem, ReadOptions, Settings, Silent, Solution,
-    Tolerances, solve,
-};
+use bundlenet::{AutoSettings, BundleSettings, Cuts, Limits, Method, Settings, Solution, Solver};
+use bundlenet_problems::network_design::{Arc, Commodity};
+use bundlenet_problems::{Family, Generator, NetworkDesign, Problem, ReadOptions};
 
-fn run(problem: &Problem, cuts: Granularity, steps: usize, gap: f64) -> Solution {
+fn bundle(cuts: Cuts) -> Method {
+    Method::Bundle(BundleSettings { cuts, ..BundleSettings::default() })
+}
+
+fn run(problem: &Problem, method: Method, steps: usize, tolerance: f64) -> Solution {
     let limits = Limits { steps: Some(steps), seconds: Some(60.0), ..Limits::default() };
-    let settings = Settings { limits, cuts, tolerances: Tolerances { gap }, ..Settings::default() };
-    solve(&mut *problem.dual(), None, &settings.check().unwrap(), &mut Silent, None).unwrap()
+    let solver = Solver::new(Settings { method, limits, tolerance, ..Settings::default() }).unwrap();
+    solver.solve(&mut *problem.dual()).unwrap()
 }
 
 /// A sparse network, far larger than those of the data sets: a ring with chords.
@@ -56,7 +58,7 @@ fn master_table(problems: &[(String, Problem)]) {
         print!("{name:<22} {components:>10} {variables:>9}");
         let (mut master, mut steps) = (0.0, 0);
         for most in [10, 20, 40] {
-            let solution = run(problem, Granularity::Component, most, 1e-12);
+            let solution = run(problem, bundle(Cuts::Component), most, 1e-12);
             if solution.steps == steps {
                 print!("           -");
                 continue;
@@ -69,12 +71,12 @@ fn master_table(problems: &[(String, Problem)]) {
         }
         let mut cuts = 0;
         let limits = Limits { steps: Some(steps), ..Limits::default() };
-        let settings = Settings { limits, cuts: Granularity::Component, ..Settings::default() }.check().unwrap();
+        let solver = Solver::new(Settings { method: bundle(Cuts::Component), limits, ..Settings::default() }).unwrap();
         let mut count = |record: &bundlenet::Record| {
             cuts = record.cuts.unwrap_or(cuts);
             std::ops::ControlFlow::Continue(())
         };
-        solve(&mut *problem.dual(), None, &settings, &mut count, None).unwrap();
+        solver.observe(&mut count).solve(&mut *problem.dual()).unwrap();
         println!("  {cuts:>8}");
     }
 }
@@ -83,15 +85,15 @@ fn time_table(problems: &[(String, Problem)]) {
     println!("\nmilliseconds to a gap of 1e-4 (steps), and the ratio of aggregated to component");
     println!("{:<22} {:>18} {:>18} {:>18} {:>8}", "", "component", "aggregated", "auto", "ratio");
     for (name, problem) in problems {
-        let optimum = run(problem, Granularity::Component, 100_000, 1e-9).value;
-        let reached = |cuts| {
-            let solution = run(problem, cuts, 100_000, 1e-5);
+        let optimum = run(problem, bundle(Cuts::Component), 100_000, 1e-9).value;
+        let reached = |method| {
+            let solution = run(problem, method, 100_000, 1e-5);
             let is_near = |row: &&bundlenet::TraceRow| (row.best - optimum).abs() <= 1e-4 * optimum.abs();
             let row = solution.trace.iter().find(is_near).copied();
             row.map_or((f64::NAN, 0), |row| (row.seconds * 1e3, row.step))
         };
-        let [component, aggregated, auto] =
-            [Granularity::Component, Granularity::Aggregated, Granularity::Auto].map(reached);
+        let methods = [bundle(Cuts::Component), bundle(Cuts::Aggregated), Method::Auto(AutoSettings::default())];
+        let [component, aggregated, auto] = methods.map(reached);
         let cell = |(milliseconds, steps): (f64, usize)| format!("{milliseconds:.2} ({steps})");
         let ratio = aggregated.0 / component.0;
         println!("{name:<22} {:>18} {:>18} {:>18} {ratio:>8.2}", cell(component), cell(aggregated), cell(auto));
@@ -99,6 +101,10 @@ fn time_table(problems: &[(String, Problem)]) {
 }
 
 fn main() {
+    // `cargo test --benches` runs this too, only to see that it starts.
+    if !std::env::args().any(|argument| argument == "--bench") {
+        return;
+    }
     let pool = rayon::ThreadPoolBuilder::new().num_threads(1).build().unwrap();
     pool.install(|| {
         let of_family = |family: Family, index| {

@@ -1,25 +1,34 @@
-//! The default beside what it is made of, on functions that no network has seen: the academic ones, and the public instances whose
-//! optimum is listed. Oracle calls and milliseconds to gaps of 1, 0.1 and 0.01 %, then geometric means of ratios.
+//! The default beside the methods it is made of, on functions that no network was trained on: the academic functions, and the
+//! public instances whose optimum is listed. Oracle calls and milliseconds to gaps of 1, 0.1 and 0.01 %, then geometric means.
+//!
+//! ```text
+//! cargo bench --bench defaults
+//! BUNDLENET_DATA=DIR cargo bench --bench defaults     # with the public instances in DIR
+//! ```
 
 use bundlenet::{
-    Academic, Granularity, Limits, MethodName, Oracle, Problem, ReadOptions, Settings, Silent, Solution, Tolerances,
-    solve,
+    AutoSettings, BundleSettings, Cuts, HybridSettings, Limits, Method, NetworkSettings, Oracle, Settings, Solution,
+    Solver,
 };
+use bundlenet_problems::{Academic, Problem, ReadOptions};
+use bundlenet_testing::public;
 
-#[path = "../tests/public/mod.rs"]
-mod public;
-
-const METHODS: [(&str, MethodName, Granularity); 5] = [
-    ("aggregated", MethodName::Bundle, Granularity::Aggregated),
-    ("component", MethodName::Bundle, Granularity::Component),
-    ("network", MethodName::Network, Granularity::Auto),
-    ("hybrid", MethodName::Hybrid, Granularity::Auto),
-    ("auto", MethodName::Auto, Granularity::Auto),
-];
+const METHODS: [&str; 5] = ["aggregated", "component", "network", "hybrid", "auto"];
 const GAPS: [f64; 3] = [1e-2, 1e-3, 1e-4];
-/// Of each run the quickest of so many counts: other work on the machine only adds.
+/// Every run is repeated; the quickest counts, because other work on the machine only adds time.
 const ROUNDS: usize = 3;
 const SECONDS: f64 = 3.0;
+
+fn method(name: &str) -> Method {
+    let bundle = |cuts| Method::Bundle(BundleSettings { cuts, ..BundleSettings::default() });
+    match name {
+        "aggregated" => bundle(Cuts::Aggregated),
+        "component" => bundle(Cuts::Component),
+        "network" => Method::Network(NetworkSettings::default()),
+        "hybrid" => Method::Hybrid(HybridSettings::default()),
+        _ => Method::Auto(AutoSettings::default()),
+    }
+}
 
 /// Steps and seconds to each gap.
 type Reached = [Option<(usize, f64)>; 3];
@@ -32,14 +41,17 @@ fn reached(solution: &Solution, optimum: f64) -> Reached {
 }
 
 fn measure(make: &dyn Fn() -> Box<dyn Oracle>, start: Option<&[f64]>, optimum: f64) -> Vec<Reached> {
-    let of_method = |&(_, method, cuts): &(&str, MethodName, Granularity)| {
-        let steps = if method == MethodName::Network { 400 } else { 20_000 };
+    let of_method = |name: &&str| {
+        let steps = if *name == "network" { 400 } else { 20_000 };
         let limits = Limits { steps: Some(steps), seconds: Some(SECONDS), ..Limits::default() };
-        let settings = Settings { method, cuts, limits, tolerances: Tolerances { gap: 1e-8 }, ..Settings::default() };
-        let settings = settings.check().unwrap();
-        let rounds =
-            (0..ROUNDS).map(|_| reached(&solve(&mut *make(), start, &settings, &mut Silent, None).unwrap(), optimum));
-        rounds
+        let settings = Settings { method: method(name), limits, tolerance: 1e-8, ..Settings::default() };
+        let run = |_| {
+            let solver = Solver::new(settings.clone()).unwrap();
+            let solver = if let Some(start) = start { solver.start(start) } else { solver };
+            reached(&solver.solve(&mut *make()).unwrap(), optimum)
+        };
+        (0..ROUNDS)
+            .map(run)
             .reduce(|a, b| std::array::from_fn(|gap| a[gap].zip(b[gap]).map(|(a, b)| (a.0.min(b.0), a.1.min(b.1)))))
             .unwrap()
     };
@@ -47,12 +59,16 @@ fn measure(make: &dyn Fn() -> Box<dyn Oracle>, start: Option<&[f64]>, optimum: f
 }
 
 fn main() {
+    // `cargo test --benches` runs this too, only to see that it starts.
+    if !std::env::args().any(|argument| argument == "--bench") {
+        return;
+    }
     let mut all: Vec<(String, Vec<Reached>)> = vec![];
     for function in Academic::ALL {
         let make = move || -> Box<dyn Oracle> { Box::new(function) };
         all.push((format!("{function:?}"), measure(&make, Some(&function.start()), function.optimum())));
     }
-    if let Some(data) = public::data() {
+    if let Some(data) = public::data_if_present() {
         let text = std::fs::read_to_string(data.join("exact-dual-values.json")).unwrap();
         let optima: serde_json::Map<String, serde_json::Value> = serde_json::from_str(&text).unwrap();
         for (name, optimum) in &optima {
@@ -64,7 +80,7 @@ fn main() {
         }
     }
     for (name, methods) in &all {
-        for (reached, (method, ..)) in methods.iter().zip(METHODS) {
+        for (reached, method) in methods.iter().zip(METHODS) {
             let cell = |reached: &Option<(usize, f64)>| match reached {
                 Some((steps, seconds)) => format!("{steps:>6} {:>9.2} ms", 1e3 * seconds),
                 None => format!("{:>19}", "-"),

@@ -1,23 +1,20 @@
-//! What a step of a method costs beside the oracle call in it.
+//! The cost of a step of a method, beside the oracle call in it.
 //!
 //! ```text
 //! cargo bench --bench methods
 //! ```
 //!
-//! Whole runs of 100 steps on one thread, alternating with the bare oracle evaluated at the very points of the run; the
-//! overhead is what the run takes longer, over the oracle's time.
+//! Runs of 100 steps on one thread alternate with the bare oracle, evaluated at the points of the run. The overhead is the
+//! additional time of the run over the oracle's time.
 
 use std::hint::black_box;
-use std::ops::ControlFlow;
 use std::time::Instant;
 
-use bundlenet::{
-    Family, FnOracle, Generator, Granularity, Limits, MethodName, Problem, Record, Settings, Silent, ValidSettings,
-    solve,
-};
+use bundlenet::{AdamSettings, BundleSettings, Cuts, DescentSettings, FnOracle, Limits, Method, Settings, Solver};
+use bundlenet_problems::{Family, Generator, Problem};
 
 /// The points that a run evaluates.
-fn points(problem: &Problem, settings: &ValidSettings) -> Vec<Vec<f64>> {
+fn points(problem: &Problem, settings: &Settings) -> Vec<Vec<f64>> {
     let mut dual = problem.dual();
     let (dim, domain, sense) = (dual.dim(), dual.domain(), dual.sense());
     let mut visited = vec![];
@@ -27,20 +24,21 @@ fn points(problem: &Problem, settings: &ValidSettings) -> Vec<Vec<f64>> {
     })
     .with_domain(domain)
     .with_sense(sense);
-    solve(&mut recording, None, settings, &mut Silent, None).unwrap();
+    Solver::new(settings.clone()).unwrap().solve(&mut recording).unwrap();
     visited
 }
 
-fn bench(name: &str, problem: &Problem, method: MethodName, bar: &str) {
+fn bench(name: &str, problem: &Problem, method: Method, bar: &str) {
+    let method_name = method.name();
     let limits = Limits { steps: Some(100), ..Limits::default() };
-    let settings = Settings { method, limits, cuts: Granularity::Aggregated, ..Settings::default() }.check().unwrap();
+    let settings = Settings { method, limits, ..Settings::default() };
     let visited = points(problem, &settings);
     let mut dual = problem.dual();
     let mut subgradient = vec![0.0; dual.dim()];
     let (mut run, mut bare, mut master) = (f64::INFINITY, f64::INFINITY, f64::INFINITY);
     for _ in 0..30 {
         let begin = Instant::now();
-        let solution = solve(&mut *dual, None, &settings, &mut Silent, None).unwrap();
+        let solution = Solver::new(settings.clone()).unwrap().solve(&mut *dual).unwrap();
         run = run.min(begin.elapsed().as_secs_f64());
         master = master.min(solution.master_seconds);
         let begin = Instant::now();
@@ -51,8 +49,7 @@ fn bench(name: &str, problem: &Problem, method: MethodName, bar: &str) {
     }
     let calls = visited.len() as f64;
     println!(
-        "{name:<28} {:>8} {:>7.2} {:>7.2} {:>7.2} {:>8.2} x   {bar}",
-        format!("{method:?}"),
+        "{name:<28} {method_name:>8} {:>7.2} {:>7.2} {:>7.2} {:>8.2} x   {bar}",
         run / calls * 1e6,
         bare / calls * 1e6,
         master / calls * 1e6,
@@ -62,23 +59,19 @@ fn bench(name: &str, problem: &Problem, method: MethodName, bar: &str) {
 
 /// Seconds and steps of whole solves to the default tolerance.
 fn bench_to_the_end(name: &str, problem: &Problem) {
-    let settings = Settings::default().check().unwrap();
     let mut best = f64::INFINITY;
     let mut steps = 0;
     for _ in 0..5 {
-        let mut count = |record: &Record| {
-            steps = record.step;
-            ControlFlow::Continue(())
-        };
         let begin = Instant::now();
-        black_box(solve(&mut *problem.dual(), None, &settings, &mut count, None).unwrap());
+        let solution = Solver::new(Settings::default()).unwrap().solve(&mut *problem.dual()).unwrap();
         best = best.min(begin.elapsed().as_secs_f64());
+        steps = solution.steps;
     }
     println!("{name:<28} solved to 1e-7 in {:.2} ms, {steps} steps", best * 1e3);
 }
 
 fn main() {
-    // `cargo test --benches` runs this too, and only wants to know that it starts.
+    // `cargo test --benches` runs this too, only to see that it starts.
     if !std::env::args().any(|argument| argument == "--bench") {
         return;
     }
@@ -95,9 +88,10 @@ fn main() {
             (Family::Ga20x400, "at most 0.2"),
         ] {
             let problem = Generator::new(family, 1).instance(0).unwrap().problem;
-            bench(family.name(), &problem, MethodName::Bundle, bar);
-            bench(family.name(), &problem, MethodName::Descent, "");
-            bench(family.name(), &problem, MethodName::Adam, "");
+            let bundle = BundleSettings { cuts: Cuts::Aggregated, ..BundleSettings::default() };
+            bench(family.name(), &problem, Method::Bundle(bundle), bar);
+            bench(family.name(), &problem, Method::Descent(DescentSettings::default()), "");
+            bench(family.name(), &problem, Method::Adam(AdamSettings::default()), "");
         }
         for family in [Family::McSml40, Family::McBig40, Family::Ga10x100, Family::Ga20x400] {
             let problem = Generator::new(family, 1).instance(0).unwrap().problem;

@@ -1,27 +1,21 @@
-//! What a network costs beside the oracle, and what an epoch of training takes.
+//! The cost of a network beside the oracle, and the time of an epoch of training.
 //!
 //! ```text
 //! cargo bench --bench networks
 //! ```
 //!
-//! Whole runs of 100 steps on one thread, alternating with the bare oracle at the points of the run; then one epoch of the first
-//! stage of training on all threads, beside the bare oracle calls in it on one.
+//! Runs of 100 steps on one thread alternate with the bare oracle at the points of the run. Then one epoch of the first stage of
+//! training runs on all threads, beside its bare oracle calls on one thread.
 
 use std::hint::black_box;
 use std::sync::Arc;
 use std::time::Instant;
 
-use bundlenet::learn::train::{
+use bundlenet::train::{
     DataSettings, EvolutionSettings, Example, GradientSettings, Loss, TrainSettings, Trainer, ValidationSettings,
 };
-use bundlenet::learn::{Architecture, Centre, Schema, StepUnit};
-use bundlenet::{Family, FnOracle, Generator, Limits, MethodName, Model, Problem, Settings, Silent, solve};
-
-/// The paper's network: three vectors of 128, decoders of 1024.
-fn paper() -> Architecture {
-    let (features, centre) = (Schema::Released, Centre::Softmin);
-    Architecture { features, centre, shortcut: false, hidden: 128, decoder: 1024, ..Architecture::default() }
-}
+use bundlenet::{Architecture, FnOracle, Limits, Method, Model, NetworkSettings, Settings, Solver, StepUnit};
+use bundlenet_problems::{Family, Generator, Problem, example_of};
 
 fn bench(family: Family, name: &str, architecture: &Architecture, bar: &str) {
     let problem: Problem = Generator::new(family, 1).instance(0).unwrap().problem;
@@ -31,8 +25,9 @@ fn bench(family: Family, name: &str, architecture: &Architecture, bar: &str) {
         1,
     );
     let limits = Limits { steps: Some(100), ..Limits::default() };
-    let (weights, model) = (model.weight_count(), Some(Arc::new(model)));
-    let settings = Settings { method: MethodName::Network, limits, model, ..Settings::default() }.check().unwrap();
+    let weights = model.weight_count();
+    let network = NetworkSettings { model: Some(Arc::new(model)), ..NetworkSettings::default() };
+    let settings = Settings { method: Method::Network(network), limits, ..Settings::default() };
     let mut dual = problem.dual();
     let (dim, domain, sense) = (dual.dim(), dual.domain(), dual.sense());
     let mut visited: Vec<Vec<f64>> = vec![];
@@ -42,12 +37,12 @@ fn bench(family: Family, name: &str, architecture: &Architecture, bar: &str) {
     })
     .with_domain(domain)
     .with_sense(sense);
-    solve(&mut recording, None, &settings, &mut Silent, None).unwrap();
+    Solver::new(settings.clone()).unwrap().solve(&mut recording).unwrap();
     let mut subgradient = vec![0.0; dim];
     let (mut run, mut bare, mut network) = (f64::INFINITY, f64::INFINITY, f64::INFINITY);
     for _ in 0..20 {
         let begin = Instant::now();
-        let solution = solve(&mut *dual, None, &settings, &mut Silent, None).unwrap();
+        let solution = Solver::new(settings.clone()).unwrap().solve(&mut *dual).unwrap();
         run = run.min(begin.elapsed().as_secs_f64());
         network = network.min(solution.network_seconds);
         let begin = Instant::now();
@@ -71,11 +66,8 @@ fn epoch(name: &str, architecture: &Architecture, bar: &str) {
     const BATCH: usize = 16;
     let generator = Generator::new(Family::McSml40, 1);
     let problems: Vec<Problem> = (0..COUNT).map(|index| generator.instance(index).unwrap().problem).collect();
-    let examples: Vec<Example> = problems
-        .iter()
-        .enumerate()
-        .map(|(index, problem)| Example::of_problem(&index.to_string(), problem.clone()))
-        .collect();
+    let examples: Vec<Example> =
+        problems.iter().enumerate().map(|(index, problem)| example_of(&index.to_string(), problem.clone())).collect();
     let updates = COUNT / BATCH;
     let settings = TrainSettings {
         data: DataSettings { train: vec!["generated".to_string()], ..DataSettings::default() },
@@ -87,6 +79,7 @@ fn epoch(name: &str, architecture: &Architecture, bar: &str) {
     };
     let validation = vec![Example { optimum: Some(1.0), ..examples[0].clone() }];
     let mut trainer = Trainer::new(settings, examples, validation).unwrap();
+    trainer.begin().unwrap();
     let begin = Instant::now();
     for _ in 0..updates {
         trainer.advance().unwrap();
@@ -106,7 +99,7 @@ fn epoch(name: &str, architecture: &Architecture, bar: &str) {
 }
 
 fn main() {
-    // `cargo test --benches` runs this too, and only wants to know that it starts.
+    // `cargo test --benches` runs this too, only to see that it starts.
     if !std::env::args().any(|argument| argument == "--bench") {
         return;
     }
@@ -118,12 +111,12 @@ fn main() {
     let pool = rayon::ThreadPoolBuilder::new().num_threads(1).build().unwrap();
     pool.install(|| {
         for (family, bar) in [(Family::McSml40, "at most 30"), (Family::Ga20x400, "at most 45")] {
-            bench(family, "paper, hidden 128", &paper(), bar);
+            bench(family, "paper, hidden 128", &Architecture::paper(), bar);
             bench(family, "hidden 32", &larger, "");
             bench(family, "default, hidden 8", &Architecture::default(), "");
         }
     });
     println!("\n{:<30} {:>8} {:>8} {:>9}", "seconds for an epoch", "epoch", "oracle", "ratio");
-    epoch("1000 mc-sml-40, paper", &paper(), "at most 5 on two cores");
+    epoch("1000 mc-sml-40, paper", &Architecture::paper(), "at most 5 on two cores");
     epoch("1000 mc-sml-40, default", &Architecture::default(), "at most 5 on two cores");
 }

@@ -9,21 +9,18 @@
 //! Points are taken along a subgradient trajectory, since at 0 the subproblems are trivial (MC) or at their hardest
 //! (GA). Both implementations run on one thread, alternating, and the ratio is between their fastest rounds.
 
-#[path = "../tests/reference/mod.rs"]
-mod reference;
-
 use std::hint::black_box;
-use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-use bundlenet::problems::{BinaryKnapsack, ContinuousKnapsack};
-use bundlenet::{Assignment, Family, Generator, Minimized, Oracle, Problem, ReadOptions, Sense};
-use reference::{PlainAssignmentDual, PlainNetworkDesignDual, SortedKnapsack, TableKnapsack};
+use bundlenet::{Function, Oracle, Sense};
+use bundlenet_problems::{Assignment, BinaryKnapsack, ContinuousKnapsack, Family, Generator, Problem, ReadOptions};
+use bundlenet_testing::public::data_if_present;
+use bundlenet_testing::reference::{PlainAssignmentDual, PlainNetworkDesignDual, SortedKnapsack, TableKnapsack};
 
 /// Points of a projected subgradient method with steps that shrink: coarse at first, then close to the optimum.
 fn trajectory(dual: &mut dyn Oracle, steps: usize) -> Vec<Vec<f64>> {
     let domain = dual.domain();
-    let mut function = Minimized::new(dual).unwrap();
+    let mut function = Function::new(dual).unwrap();
     let dim = function.dim();
     let (mut point, mut subgradient) = (vec![0.0; dim], vec![0.0; dim]);
     let mut points = Vec::with_capacity(steps);
@@ -62,7 +59,7 @@ fn print_row(name: &str, (ours, plain): (f64, f64), bar: &str) {
     println!("{name:<44} {ours:>9.2} {plain:>10.2} {:>7.1} x   {bar}", plain / ours);
 }
 
-/// A safe bound, from the instance and the multipliers alone, in oracle calls.
+/// The time of a safe bound, from the instance and the multipliers alone, over the time of an oracle call.
 fn bench_safe_bound(name: &str, problem: &Problem) {
     let mut dual = problem.dual();
     let points = trajectory(&mut *dual, 100);
@@ -118,8 +115,8 @@ fn bench_problem(name: &str, problem: &Problem, bar: &str) {
     print_row(name, times, bar);
 }
 
-/// What an evaluation of network design cannot do without: one pass over the routing costs and the point of each arc
-/// (at 0, where every arc stays closed), and reading the costs at all.
+/// Lower limits on the time of an evaluation of network design: an evaluation at 0, where every arc stays closed, and one pass
+/// over the routing costs.
 fn bench_floor(problem: &Problem) {
     let Problem::NetworkDesign(instance) = problem else { return };
     let mut dual = problem.dual();
@@ -216,15 +213,8 @@ fn bench_knapsacks() {
     }
 }
 
-/// Where the public instances lie, if they are there.
-fn data() -> Option<PathBuf> {
-    let beside = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data");
-    let folder = std::env::var_os("BUNDLENET_DATA").map_or(beside, PathBuf::from);
-    folder.is_dir().then_some(folder)
-}
-
 fn main() {
-    // `cargo test --benches` runs this too, and only wants to know that it starts.
+    // `cargo test --benches` runs this too, only to see that it starts.
     if !std::env::args().any(|argument| argument == "--bench") {
         return;
     }
@@ -307,8 +297,8 @@ fn heavy_items() -> Problem {
     Problem::Assignment(Assignment::new(Sense::Maximize, items, capacities, profits, weights).unwrap())
 }
 
-/// A public instance, if it is there.
+/// A public instance, if the data are there.
 fn public(file: &str) -> Option<Problem> {
-    let problem = Problem::read(data()?.join(file), ReadOptions::default());
+    let problem = Problem::read(data_if_present()?.join(file), ReadOptions::default());
     problem.inspect_err(|error| println!("{file}: {error}")).ok()
 }

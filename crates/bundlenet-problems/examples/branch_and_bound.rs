@@ -1,10 +1,11 @@
 //! A Lagrangian bound as a service: generalised assignment to proved optimality by branch and bound.
 //!
-//! Each node forbids some item-bin pairs. Its bound is the Lagrangian dual, started from the state its parent left (most cuts of most
-//! bins still hold) and stopped as soon as it cannot beat the best assignment known. What prunes is a safe bound, which no rounding
-//! error can make wrong.
+//! A node forbids some item-bin pairs. Its bound is the optimum of the Lagrangian dual. The run starts from the parent's state,
+//! whose cuts mostly still hold, and stops once the bound cannot beat the best known assignment. A node is pruned by a safe
+//! bound, which no rounding error can make wrong.
 
-use bundlenet::{Assignment, AssignmentDual, Limits, Minorants, Sense, Settings, Silent, State, SumOracle, solve_from};
+use bundlenet::{Limits, Minorants, Sense, Settings, Solver, State, SumOracle};
+use bundlenet_problems::{Assignment, AssignmentDual, InvalidInstance};
 
 /// The optimum and how it was found.
 pub(crate) struct Outcome {
@@ -19,7 +20,7 @@ struct Node {
     state: State,
 }
 
-/// Solves an instance with whole profits, each item at most once, to optimality.
+/// Solves an instance with integer profits, each item at most once, to optimality.
 pub(crate) fn branch_and_bound(instance: &Assignment) -> Result<Outcome, Box<dyn std::error::Error + Send + Sync>> {
     let mut outcome = Outcome { profit: 0.0, nodes: 0, oracle_calls: 0 };
     let mut open = vec![Node { forbidden: vec![], state: State::new() }];
@@ -27,21 +28,21 @@ pub(crate) fn branch_and_bound(instance: &Assignment) -> Result<Outcome, Box<dyn
         outcome.nodes += 1;
         let restricted = without(instance, &forbidden)?;
         let mut dual = AssignmentDual::new(&restricted);
-        // Profits are whole: a bound below the next whole number is as good as one that is reached.
+        // Profits are integers: a bound below the next integer prunes the node.
         let limits = Limits { target: Some(outcome.profit + 0.999), ..Limits::default() };
-        let settings = Settings { limits, ..Settings::default() }.check()?;
-        let solution = solve_from(&mut dual, &mut state, &settings, &mut Silent, None)?;
+        let solver = Solver::new(Settings { limits, ..Settings::default() })?;
+        let solution = solver.state(&mut state).solve(&mut dual)?;
         outcome.oracle_calls += solution.oracle_calls;
         if restricted.safe_bound(&solution.point)?.value() < outcome.profit + 1.0 {
             continue;
         }
-        // Where an item can still go. One with a single place left is nobody else's: it needs no price.
+        // The bins that an item fits into. An item with one such bin is not contested: its price is 0.
         let fits = |item: usize, bin: usize| restricted.weights(bin)[item] <= restricted.capacities()[bin];
         let places: Vec<Vec<usize>> =
             (0..instance.items()).map(|item| (0..instance.bins()).filter(|&bin| fits(item, bin)).collect()).collect();
         let price = |item: usize| if places[item].len() > 1 { solution.point[item] } else { 0.0 };
         let prices: Vec<f64> = (0..instance.items()).map(price).collect();
-        // What the bins would take at these prices; where several want an item, the one it is worth most to gets it.
+        // The items that each bin takes at these prices. The bin with the highest profit gets an item that several bins take.
         let mut wanted = Minorants::new();
         dual.evaluate_components(&prices, &mut wanted)?;
         let mut bins_of = vec![vec![]; instance.items()];
@@ -50,15 +51,15 @@ pub(crate) fn branch_and_bound(instance: &Assignment) -> Result<Outcome, Box<dyn
         }
         let best_of = |item: usize| bins_of[item].iter().map(|&bin| instance.profits(bin)[item]).fold(0.0, f64::max);
         outcome.profit = outcome.profit.max((0..instance.items()).map(best_of).sum());
-        // Branch on the item that the prices get most wrong: wanted by several bins, or by none though it has a price. Without
-        // one, what the bins want is the best of this node.
+        // Branch on the item whose price is most wrong: several bins take it, or none does although its price is positive. If
+        // there is no such item, the assignment is optimal for this node.
         let wrong = |item: usize| match bins_of[item].len() {
             0 => prices[item],
             count => (count - 1) as f64 * (1.0 + prices[item]),
         };
         let worst = (0..instance.items()).max_by(|&a, &b| wrong(a).total_cmp(&wrong(b)));
         let Some(item) = worst.filter(|&item| wrong(item) > 0.0) else { continue };
-        // One child leaves it out, the others put it into one bin each; the last one is solved first.
+        // One child leaves the item out; each other child puts it into one bin. The last child is solved first.
         for place in std::iter::once(None).chain(places[item].iter().map(Some)) {
             let others = places[item].iter().filter(|&bin| Some(bin) != place).map(|&bin| (item, bin));
             open.push(Node { forbidden: forbidden.iter().copied().chain(others).collect(), state: state.clone() });
@@ -67,8 +68,8 @@ pub(crate) fn branch_and_bound(instance: &Assignment) -> Result<Outcome, Box<dyn
     Ok(outcome)
 }
 
-/// The instance without some item-bin pairs: there the item weighs more than the bin holds.
-fn without(instance: &Assignment, forbidden: &[(usize, usize)]) -> Result<Assignment, bundlenet::InvalidInstance> {
+/// The instance without some item-bin pairs: the item then weighs more than the bin holds.
+fn without(instance: &Assignment, forbidden: &[(usize, usize)]) -> Result<Assignment, InvalidInstance> {
     let bins = 0..instance.bins();
     let mut weights: Vec<u32> = bins.clone().flat_map(|bin| instance.weights(bin).to_vec()).collect();
     for &(item, bin) in forbidden {
@@ -78,8 +79,8 @@ fn without(instance: &Assignment, forbidden: &[(usize, usize)]) -> Result<Assign
     Assignment::new(instance.sense(), instance.items(), instance.capacities().to_vec(), profits, weights)
 }
 
-/// Numbers that look like none in particular: 4 bins, 16 items, heavier ones worth more.
-pub(crate) fn example() -> Result<Assignment, bundlenet::InvalidInstance> {
+/// An instance with 4 bins and 16 items; heavier items have higher profits.
+pub(crate) fn example() -> Result<Assignment, InvalidInstance> {
     let pairs = || (0..4_u32).flat_map(|bin| (0..16_u32).map(move |item| (bin, item)));
     let weight = |(bin, item): (u32, u32)| 8 + (37 * item + 11 * bin * item + 3 * bin) % 21;
     let profit = |pair: (u32, u32)| f64::from(2 * weight(pair) + (53 * pair.1 + 17 * pair.0) % 9);

@@ -1,11 +1,11 @@
-//! The Lagrangian dual of a problem of one's own: facility location, with each customer's one delivery dualised.
+//! The Lagrangian dual of your own problem: facility location, with the constraint "one delivery each" dualised.
 //!
 //! ```text
 //! min sum_j open_j y_j + sum_ij cost_ij x_ij   where sum_j x_ij = 1 for each customer i, x_ij <= y_j, y binary
 //! max_u sum_i u_i + sum_j min(0, open_j + sum_i min(0, cost_ij - u_i))
 //! ```
 
-use bundlenet::{MethodName, Oracle, OracleError, Sense, Settings, Silent, solve};
+use bundlenet::{Oracle, OracleError, Sense, Settings, Solver};
 
 struct FacilityLocation {
     open: Vec<f64>,
@@ -23,7 +23,7 @@ impl Oracle for FacilityLocation {
 
     fn evaluate(&mut self, price: &[f64], subgradient: &mut [f64]) -> Result<f64, OracleError> {
         let mut value: f64 = price.iter().sum();
-        subgradient.fill(1.0); // how many deliveries each customer still lacks
+        subgradient.fill(1.0); // deliveries that each customer still lacks
         for (open, cost) in self.open.iter().zip(&self.cost) {
             let gain: f64 = cost.iter().zip(price).map(|(cost, price)| (cost - price).min(0.0)).sum();
             if open + gain < 0.0 {
@@ -37,12 +37,11 @@ impl Oracle for FacilityLocation {
 }
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
-    // 40 facilities and 120 customers around a lake; the way along the shore is what a delivery costs.
+    // 40 facilities and 120 customers around a lake. A delivery costs 5 and the way along the shore.
     let way = |a: usize, b: usize| a.abs_diff(b).min(120 - a.abs_diff(b)) as f64;
     let cost = (0..40).map(|j| (0..120).map(|i| 5.0 + way(3 * j, i)).collect()).collect();
     let mut dual = FacilityLocation { open: (0..40).map(|j| 60.0 + (j * j % 7) as f64).collect(), cost };
-    let settings = Settings { method: MethodName::Hybrid, ..Settings::default() }.check()?;
-    let solution = solve(&mut dual, None, &settings, &mut Silent, None)?;
+    let solution = Solver::new(Settings::default())?.solve(&mut dual)?;
     println!(
         "{}: no plan costs less than {:.4} ({} oracle calls)",
         solution.status, solution.value, solution.oracle_calls

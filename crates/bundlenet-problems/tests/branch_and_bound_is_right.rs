@@ -1,10 +1,12 @@
 //! The example of a branch and bound finds the optimum.
 
 #[path = "../examples/branch_and_bound.rs"]
-#[allow(dead_code, reason = "it has a main of its own")]
+#[allow(dead_code, reason = "an example has a main function")]
 mod example;
 
-use bundlenet::{Assignment, Sense};
+use bundlenet::Sense;
+use bundlenet_problems::Assignment;
+use bundlenet_testing::cases;
 use proptest::prelude::*;
 
 /// The best profit, by trying everything.
@@ -37,7 +39,7 @@ prop_compose! {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(200))]
+    #![proptest_config(cases(200))]
     #[test]
     fn small_ones_by_enumeration(instance in instances()) {
         let outcome = example::branch_and_bound(&instance).unwrap();
@@ -45,7 +47,7 @@ proptest! {
     }
 }
 
-/// The bound of the root alone does not solve it, and the tree is far smaller than all that there is.
+/// The root alone does not solve it, and the tree is far smaller than complete enumeration.
 #[test]
 fn the_example_itself() {
     let outcome = example::branch_and_bound(&example::example().unwrap()).unwrap();

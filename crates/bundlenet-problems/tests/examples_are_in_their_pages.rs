@@ -1,4 +1,4 @@
-//! What a page shows is what the example runs; that it runs is a test of the page.
+//! A page shows an example exactly as its file is; the doctest of the page compiles and runs it.
 
 use std::path::Path;
 

@@ -1,13 +1,14 @@
-//! The paper's figures for the classical methods, the default against the best of its grid, and known optima.
-
-mod public;
+//! The paper's figures for the classical methods, the adaptive step length against the best of its grid, and known optima.
+//!
+//! All of it needs the published data: `BUNDLENET_DATA=DIR cargo test --test published_figures_hold -- --ignored`.
 
 use std::sync::Arc;
 
 use bundlenet::{
-    Granularity, Limits, MethodName, Model, Problem, ProximitySettings, ReadOptions, Settings, Silent, Solution,
-    Source, Status, Strategy, Tolerances, solve,
+    BundleSettings, Cuts, Limits, Method, Model, NetworkSettings, Settings, Solution, Solver, Status, Strategy,
 };
+use bundlenet_problems::{Problem, ReadOptions, Source};
+use bundlenet_testing::public;
 use rayon::prelude::*;
 
 /// Steps after which gaps are reported.
@@ -32,8 +33,7 @@ impl Set {
         });
         instances.par_iter_mut().for_each(|(problem, optimum)| {
             if let Problem::Assignment(_) = problem {
-                let settings = Settings { tolerances: Tolerances { gap: 1e-11 }, ..Settings::default() };
-                let solution = run(problem, settings);
+                let solution = run(problem, Settings { tolerance: 1e-11, ..Settings::exact() });
                 assert!(solution.certificate.unwrap() <= 1e-9, "{:?}", solution.certificate);
                 *optimum = solution.value;
             }
@@ -43,22 +43,21 @@ impl Set {
 
     /// Mean gap in percent after 10, 25, 50 and 100 steps.
     fn gaps(&self, strategy: Strategy, eta0: Option<f64>) -> [f64; 4] {
-        let proximity = ProximitySettings { strategy, eta0, ..Default::default() };
-        let cuts = Granularity::Aggregated;
-        let settings = Settings { proximity, cuts, ..Settings::default() };
-        self.gaps_with(&settings, COLUMNS)
+        let bundle = BundleSettings { strategy, eta0, ..aggregated() };
+        self.gaps_with(Method::Bundle(bundle))
     }
 
-    /// The same for any settings and steps.
-    fn gaps_with<const N: usize>(&self, settings: &Settings, columns: [usize; N]) -> [f64; N] {
-        let gaps: Vec<[f64; N]> = self
+    /// The same for any method.
+    fn gaps_with(&self, method: Method) -> [f64; 4] {
+        let limits = Limits { steps: Some(100), ..Limits::default() };
+        let settings = Settings { method, limits, ..Settings::default() };
+        let gaps: Vec<[f64; 4]> = self
             .0
             .par_iter()
             .map(|(problem, optimum)| {
-                let limits = Limits { steps: Some(100), ..Limits::default() };
-                let solution = run(problem, Settings { limits, ..settings.clone() });
-                columns.map(|step| {
-                    // A run that is optimal earlier stays so.
+                let solution = run(problem, settings.clone());
+                COLUMNS.map(|step| {
+                    // A run that ends earlier keeps its last value.
                     let row = solution.trace.get(step).or(solution.trace.last()).unwrap();
                     100.0 * (row.best - optimum).abs() / optimum.abs()
                 })
@@ -69,13 +68,18 @@ impl Set {
 }
 
 fn run(problem: &Problem, settings: Settings) -> Solution {
-    solve(&mut *problem.dual(), None, &settings.check().unwrap(), &mut Silent, None).unwrap()
+    Solver::new(settings).unwrap().solve(&mut *problem.dual()).unwrap()
+}
+
+fn aggregated() -> BundleSettings {
+    BundleSettings { cuts: Cuts::Aggregated, ..BundleSettings::default() }
 }
 
 /// The specification measured 12.0 / 4.1 / 1.27 / 0.30; the paper prints 11.96 / 4.16 / 1.30 / 0.31.
 #[test]
+#[ignore = "needs BUNDLENET_DATA"]
 fn constant_step_on_small_networks() {
-    let Some(data) = public::data() else { return };
+    let data = public::data();
     let set = Set::read(&data, "MCNDsmallCom40", 1);
     assert_eq!(set.0.len(), 400);
     let found = set.gaps(Strategy::Constant, Some(100.0));
@@ -86,27 +90,29 @@ fn constant_step_on_small_networks() {
 }
 
 #[test]
+#[ignore = "needs BUNDLENET_DATA"]
 fn constant_step_on_assignments() {
-    let Some(data) = public::data() else { return };
+    let data = public::data();
     let found = Set::read(&data, "GA", 1).gaps(Strategy::Constant, Some(1000.0));
     println!("constant 1000 on GA-10-100: {found:.6?}");
     assert!(found.into_iter().zip([0.21, 0.025, 0.0013, 0.0001]).all(|(found, most)| found <= most), "{found:?}");
 }
 
-/// The default, untuned, against the best strategy and initial value of the paper's grid, chosen for each column.
+/// The adaptive step length, untuned, against the best strategy and initial value of the paper's grid, chosen for each column.
 ///
 /// With `BUNDLENET_ALL` set it takes all test instances, and GA-20-400 too: the table of `docs/results.md`.
 #[test]
-fn auto_is_as_good_as_the_best_of_the_grid() {
-    let Some(data) = public::data() else { return };
-    // Late gaps on assignments are those of a few instances, so all of them are needed for a mean.
+#[ignore = "needs BUNDLENET_DATA"]
+fn adaptive_is_as_good_as_the_best_of_the_grid() {
+    let data = public::data();
+    // Few instances determine the late gaps on assignments, so the mean needs all of them.
     let all = std::env::var_os("BUNDLENET_ALL").is_some();
     let every = if all { 1 } else { 3 };
     let mut sets = vec![("MCNDsmallCom40", every), ("MCNDbigCom40", every), ("GA", 1)];
     sets.extend(all.then_some(("GA_20400", 1)));
     for (name, every) in sets {
         let set = Set::read(&data, name, every);
-        let auto = set.gaps(Strategy::Auto, None);
+        let adaptive = set.gaps(Strategy::Adaptive, None);
         let mut best = [f64::INFINITY; 4];
         for strategy in [Strategy::Constant, Strategy::Soft, Strategy::Hard, Strategy::Balancing] {
             for exponent in -1..=4 {
@@ -114,10 +120,10 @@ fn auto_is_as_good_as_the_best_of_the_grid() {
                 best = std::array::from_fn(|column| best[column].min(gaps[column]));
             }
         }
-        println!("{name} ({}): auto {auto:.6?}, best of the grid {best:.6?}", set.0.len());
-        for (auto, best) in auto.into_iter().zip(best) {
+        println!("{name} ({}): adaptive {adaptive:.6?}, best of the grid {best:.6?}", set.0.len());
+        for (adaptive, best) in adaptive.into_iter().zip(best) {
             // Below 1e-5 percent both are at the tolerance of the stop test.
-            assert!(name == "GA_20400" || auto <= 1.1 * best + 1e-5, "{name}: {auto} against {best}");
+            assert!(name == "GA_20400" || adaptive <= 1.1 * best + 1e-5, "{name}: {adaptive} against {best}");
         }
     }
 }
@@ -128,17 +134,16 @@ fn known(data: &std::path::Path) -> serde_json::Map<String, serde_json::Value> {
 
 /// Found and proved. The large `pN*` networks take minutes and are left to `docs/results.md`.
 #[test]
+#[ignore = "needs BUNDLENET_DATA"]
 fn known_optima_are_reproduced() {
-    let Some(data) = public::data() else { return };
+    let data = public::data();
     let known = known(&data);
     let mut count = 0;
     let mut check = |name: &str, problem: &Problem| {
         let Some(optimum) = known.get(name).and_then(|value| value.as_f64()).filter(|_| !name.starts_with("pN")) else {
             return;
         };
-        let settings =
-            Settings { cuts: Granularity::Component, tolerances: Tolerances { gap: 1e-9 }, ..Settings::default() };
-        let solution = run(problem, settings);
+        let solution = run(problem, Settings::exact());
         assert_eq!(solution.status, Status::Optimal, "{name}");
         assert!(solution.certificate.unwrap() <= 1e-9, "{name}: {:?}", solution.certificate);
         let gap = (solution.value - optimum).abs() / optimum.abs();
@@ -165,11 +170,10 @@ fn known_optima_are_reproduced() {
 
 /// Cuts of each component, untuned: mean gap in percent after 10 and 20 steps, and a proof to 1e-9 for every instance.
 #[test]
+#[ignore = "needs BUNDLENET_DATA"]
 fn components_need_few_steps() {
-    let Some(data) = public::data() else { return };
+    let data = public::data();
     let every = if std::env::var_os("BUNDLENET_ALL").is_some() { 1 } else { 3 };
-    let settings =
-        Settings { cuts: Granularity::Component, tolerances: Tolerances { gap: 1e-9 }, ..Settings::default() };
     for (name, every, bars) in [
         ("MCNDsmallCom40", every, [0.15, 0.02]),
         ("MCNDsmallComVar", every, [1.5, 0.08]),
@@ -179,10 +183,10 @@ fn components_need_few_steps() {
         ("GA_20400", 1, [0.1, 3e-4]),
     ] {
         let set = Set::read(&data, name, every);
-        let runs: Vec<Solution> = set.0.par_iter().map(|(problem, _)| run(problem, settings.clone())).collect();
+        let runs: Vec<Solution> = set.0.par_iter().map(|(problem, _)| run(problem, Settings::exact())).collect();
         for solution in &runs {
             assert_eq!(solution.status, Status::Optimal, "{name}");
-            // Labels of networks are off by up to 4e-5: for gaps this small the optimum has to be proved.
+            // Labels of networks are off by up to 4e-5: gaps this small need a proved optimum.
             assert!(solution.certificate.unwrap() <= 1e-9, "{name}: {:?}", solution.certificate);
         }
         let found = [10, 20].map(|steps| {
@@ -196,12 +200,13 @@ fn components_need_few_steps() {
 
 /// After 100 steps on `pN1_3` the peers are at 2.6 % or more; none of them needs fewer than 325 steps to 1 %.
 #[test]
+#[ignore = "needs BUNDLENET_DATA"]
 fn a_hard_network() {
-    let Some(data) = public::data() else { return };
+    let data = public::data();
     let optimum = known(&data)["pN1_3.dat"].as_f64().unwrap();
     let problem = Problem::read(data.join("network-design/pN1_3.dat"), ReadOptions::default()).unwrap();
     let limits = Limits { steps: Some(5000), target: Some(optimum * (1.0 - 1e-3)), ..Limits::default() };
-    let solution = run(&problem, Settings { limits, cuts: Granularity::Aggregated, ..Settings::default() });
+    let solution = run(&problem, Settings { method: Method::Bundle(aggregated()), limits, ..Settings::default() });
     assert_eq!(solution.status, Status::BoundReached);
     let gap = (optimum - solution.trace[100].best) / optimum;
     assert!(gap <= 0.02, "{gap}");
@@ -210,8 +215,9 @@ fn a_hard_network() {
 /// The paper's network has 9.20 / 1.75 / 0.53 / 0.17 on MC-Sml-40, 12.6 / 3.28 / 1.24 / 0.50 on MC-Sml-Var, 12.70 / 3.41 / 1.26 /
 /// 0.47 on MC-Big-40, and 0.148 / 0.0228 / 0.0047 / 0.0009 on GA-10-100; the bars are lower.
 #[test]
+#[ignore = "needs BUNDLENET_DATA"]
 fn trained_networks_are_better_than_the_papers() {
-    let Some(data) = public::data() else { return };
+    let data = public::data();
     let every = if std::env::var_os("BUNDLENET_ALL").is_some() { 1 } else { 3 };
     let models = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../models");
     for (model, name, bars) in [
@@ -223,12 +229,9 @@ fn trained_networks_are_better_than_the_papers() {
         ("ga-20-400", "GA_20400", [0.092, 0.017, 0.0046, 0.0012]),
     ] {
         let path = models.join(format!("{model}.safetensors"));
-        if !path.exists() {
-            continue;
-        }
         let model = Some(Arc::new(Model::load(&path).unwrap()));
-        let found = Set::read(&data, name, every)
-            .gaps_with(&Settings { method: MethodName::Network, model, ..Settings::default() }, COLUMNS);
+        let network = NetworkSettings { model, ..NetworkSettings::default() };
+        let found = Set::read(&data, name, every).gaps_with(Method::Network(network));
         println!("network on {name}: {found:.4?}");
         assert!(found.iter().zip(bars).all(|(found, bar)| *found <= bar), "{name}: {found:.4?}, expected {bars:?}");
     }

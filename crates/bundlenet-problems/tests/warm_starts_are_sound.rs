@@ -1,28 +1,45 @@
-//! Runs from the state of an earlier one: cuts that are used again are true, the optimum is the same, and steps are saved.
+//! Runs from the state of an earlier run: reused cuts are valid, the optimum is the same, and steps are saved.
 
-mod sums;
-
-use bundlenet::problems::network_design::{Arc, Commodity};
 use bundlenet::{
-    Assignment, Family, FnOracle, Generator, Granularity, Journal, Limits, MethodName, NetworkDesign, Oracle, Problem,
-    Settings, Silent, Solution, State, Status, Tolerances, ValidSettings, solve, solve_from, solve_saving,
+    AdamSettings, AutoSettings, BundleSettings, Cuts, FnOracle, HybridSettings, Journal, Limits, Method,
+    NetworkSettings, Oracle, Settings, Solution, Solver, State, Status,
 };
-use sums::{Stream, Sum};
+use bundlenet_problems::network_design::{Arc, Commodity};
+use bundlenet_problems::{Assignment, Family, Generator, NetworkDesign, Problem};
+use bundlenet_testing::stream;
+use bundlenet_testing::sums::{Stream, Sum};
 
-fn settings(cuts: Granularity, gap: f64) -> ValidSettings {
-    let limits = Limits { steps: Some(5000), ..Limits::default() };
-    Settings { limits, tolerances: Tolerances { gap }, cuts, ..Settings::default() }.check().unwrap()
+fn bundle(cuts: Cuts) -> Method {
+    Method::Bundle(BundleSettings { cuts, ..BundleSettings::default() })
 }
 
-fn go_on(oracle: &mut dyn Oracle, state: &mut State, settings: &ValidSettings) -> Solution {
-    solve_from(oracle, state, settings, &mut Silent, None).unwrap()
+fn auto() -> Method {
+    Method::Auto(AutoSettings::default())
+}
+
+fn hybrid() -> Method {
+    Method::Hybrid(HybridSettings::default())
+}
+
+/// A method to a gap of 1e-8.
+fn settings(method: Method) -> Settings {
+    let limits = Limits { steps: Some(5000), ..Limits::default() };
+    Settings { method, limits, tolerance: 1e-8, ..Settings::default() }
+}
+
+fn solve(oracle: &mut dyn Oracle, settings: &Settings) -> Solution {
+    go_on(oracle, &mut State::new(), settings)
+}
+
+fn go_on(oracle: &mut dyn Oracle, state: &mut State, settings: &Settings) -> Solution {
+    Solver::new(settings.clone()).unwrap().state(state).solve(oracle).unwrap()
 }
 
 fn random_point(stream: &mut Stream, dim: usize, size: f64) -> Vec<f64> {
     (0..dim).map(|_| size * stream.normal().abs()).collect()
 }
 
-/// The cuts of a state never exceed the function they are said to be of (fall below it, where it is maximised).
+/// A cut of a state never exceeds its function (never falls below it, for one to maximise).
 fn assert_cuts_hold(oracle: &mut dyn Oracle, state: &State, points: &[Vec<f64>]) {
     let sign = oracle.sense().sign();
     let mut subgradient = vec![0.0; oracle.dim()];
@@ -35,7 +52,7 @@ fn assert_cuts_hold(oracle: &mut dyn Oracle, state: &State, points: &[Vec<f64>])
             let value = cut.component.map_or(whole, |component| minorants.values()[component]);
             let size = cut.slope.iter().map(|&(at, entry)| (entry * point[at as usize]).abs()).sum::<f64>();
             let above = sign * (cut.value(point) - value);
-            // What both are computed from is good to some 1e-15 of its size.
+            // Both are exact up to some 1e-15 of the numbers they are computed from.
             assert!(above <= 1e-9 * (1.0 + size + value.abs()), "{cut:?} is {above:e} above");
         }
     }
@@ -49,16 +66,19 @@ fn assert_close(a: &Solution, b: &Solution, tolerance: f64) {
 
 #[test]
 fn sums_that_change_are_solved_from_what_is_left() {
-    let mut stream = Stream(5);
-    for cuts in [Granularity::Component, Granularity::Aggregated, Granularity::Auto, Granularity::Groups(3)] {
-        let settings = settings(cuts, 1e-8);
+    let mut stream = stream(5);
+    for method in [bundle(Cuts::Component), bundle(Cuts::Aggregated), auto()] {
+        let has_components = method != bundle(Cuts::Aggregated);
+        let settings = settings(method);
         for _ in 0..60 {
             let mut sum = Sum::random(&mut stream);
             let points: Vec<Vec<f64>> = (0..5).map(|_| random_point(&mut stream, sum.dim(), 3.0)).collect();
             let mut state = State::new();
             go_on(&mut sum, &mut state, &settings);
             assert_cuts_hold(&mut sum, &state, &points);
+            assert!(state.cuts().all(|cut| cut.component.is_some() == has_components));
             let same = go_on(&mut sum, &mut state.clone(), &settings);
+            assert_eq!(same.reuse.as_ref().map_or(0, |reuse| reuse.total()), state.cut_count());
             if let Some(reuse) = &same.reuse {
                 assert_eq!((reuse.changed(), reuse.reused()), (0, reuse.total()), "{reuse}");
             }
@@ -68,13 +88,11 @@ fn sums_that_change_are_solved_from_what_is_left() {
                 sum.components[component][0].1 += stream.normal();
             }
             sum.linear[0] += 0.5;
-            let scratch = solve(&mut sum, None, &settings, &mut Silent, None).unwrap();
+            let scratch = solve(&mut sum, &settings);
             let again = go_on(&mut sum, &mut state, &settings);
             assert_close(&scratch, &again, 1e-6);
             assert_cuts_hold(&mut sum, &state, &points);
-            if cuts == Granularity::Component
-                && let Some(reuse) = again.reuse
-            {
+            if has_components && let Some(reuse) = again.reuse {
                 let found: Vec<usize> =
                     (0..reuse.components.len()).filter(|&at| reuse.components[at].is_changed).collect();
                 assert_eq!(found, changed);
@@ -83,18 +101,18 @@ fn sums_that_change_are_solved_from_what_is_left() {
     }
 }
 
-/// Multipliers come and go: the function as it is where they are 0, and the one with a new variable in some lines.
+/// A multiplier is removed, which fixes it at 0, and added again.
 #[test]
 fn multipliers_are_removed_and_added() {
-    let mut stream = Stream(17);
-    for cuts in [Granularity::Component, Granularity::Aggregated] {
-        let settings = settings(cuts, 1e-8);
+    let mut stream = stream(17);
+    for cuts in [Cuts::Component, Cuts::Aggregated] {
+        let settings = settings(bundle(cuts));
         for _ in 0..60 {
             let mut larger = Sum::random(&mut stream);
             if larger.dim() == 1 {
                 continue;
             }
-            // The smaller one does not have the last multiplier. Its components are the same otherwise.
+            // The smaller function lacks the last multiplier. Its components are the same otherwise.
             let last = larger.dim() as u32 - 1;
             let mut smaller = larger.clone();
             smaller.linear.pop();
@@ -112,12 +130,11 @@ fn multipliers_are_removed_and_added() {
             let points: Vec<Vec<f64>> = (0..5).map(|_| random_point(&mut stream, smaller.dim(), 3.0)).collect();
             assert_cuts_hold(&mut smaller, &removed, &points);
             removed.trust_cuts();
-            let scratch = solve(&mut smaller, None, &settings, &mut Silent, None).unwrap();
+            let scratch = solve(&mut smaller, &settings);
             let again = go_on(&mut smaller, &mut removed, &settings);
             assert_eq!(again.reuse.as_ref().map_or(0, |reuse| reuse.reused()), all);
             assert_close(&scratch, &again, 1e-6);
-            // And back: what a cut has in the new coordinate is known from the line it is.
-            let linear = larger.linear[last as usize];
+            // And back: the line of a cut has its entry in the new coordinate.
             removed.add_multipliers(1, |cut| {
                 let component = cut.component?;
                 let mut lines = larger.components[component].iter().filter(|(slope, height)| {
@@ -132,14 +149,13 @@ fn multipliers_are_removed_and_added() {
             let points: Vec<Vec<f64>> = (0..5).map(|_| random_point(&mut stream, larger.dim(), 3.0)).collect();
             assert_cuts_hold(&mut larger, &removed, &points);
             removed.trust_cuts();
-            let scratch = solve(&mut larger, None, &settings, &mut Silent, None).unwrap();
+            let scratch = solve(&mut larger, &settings);
             assert_close(&scratch, &go_on(&mut larger, &mut removed, &settings), 1e-6);
-            assert!(linear.is_finite());
         }
     }
 }
 
-/// A share of the arcs or bins, at least one, with other data: all kinds of change.
+/// Changes a share of the arcs or bins, at least one, in several ways.
 fn changed(problem: &Problem, share: f64, stream: &mut Stream) -> Problem {
     match problem {
         Problem::NetworkDesign(instance) => {
@@ -150,7 +166,7 @@ fn changed(problem: &Problem, share: f64, stream: &mut Stream) -> Problem {
             for _ in 0..count {
                 let arc = stream.below(arcs.len());
                 match stream.below(5) {
-                    // Open already, closed for ever, and three changes that are not so simple.
+                    // The arc is free, it is too expensive to open, or its capacity or one of its costs changes.
                     0 => arcs[arc].fixed_cost = 0.0,
                     1 => arcs[arc].fixed_cost = 1e7,
                     2 => arcs[arc].capacity *= 0.7,
@@ -172,7 +188,7 @@ fn changed(problem: &Problem, share: f64, stream: &mut Stream) -> Problem {
             for _ in 0..((share * bins as f64).round() as usize).max(1) {
                 let (bin, item) = (stream.below(bins), stream.below(items));
                 match stream.below(4) {
-                    // An item is kept out; it is worth more, or less; the bin is smaller, or larger.
+                    // The bin cannot take an item, the profit of an item changes, or the capacity of the bin does.
                     0 => weights[bin * items + item] = capacities[bin] + 1,
                     1 => profits[bin * items + item] += 10.0 * stream.normal().round(),
                     2 => capacities[bin] -= capacities[bin] / 20,
@@ -184,25 +200,28 @@ fn changed(problem: &Problem, share: f64, stream: &mut Stream) -> Problem {
     }
 }
 
-/// Instances whose data change: cuts hold, the optimum is the same, certificates are true, and steps are saved.
+/// After a change of the data cuts are valid, the optimum is that of a cold start, certificates are true, and steps are saved.
 #[test]
 fn instances_that_change_are_solved_in_fewer_steps() {
-    let mut stream = Stream(23);
+    let mut stream = stream(23);
     let count = if std::env::var_os("BUNDLENET_ALL").is_some() { 40 } else { 6 };
     for (family, size) in [(Family::McSml40, 5.0), (Family::Ga10x100, 50.0)] {
-        for method in [MethodName::Auto, MethodName::Hybrid] {
-            let settings = Settings { method, ..Settings::default() }.check().unwrap();
-            // Steps from scratch and from the state of the instance before the change.
+        for method in [auto(), hybrid()] {
+            let has_components = method == auto();
+            let settings = Settings { method, ..Settings::default() };
+            // Steps of cold starts and of warm starts.
             let mut steps = [[0, 0]; 3];
             let mut reused = [[0, 0]; 3];
             for index in 0..count {
                 let problem = Generator::new(family, 3).instance(index).unwrap().problem;
                 let mut state = State::new();
-                go_on(&mut *problem.dual(), &mut state, &settings);
+                let first = go_on(&mut *problem.dual(), &mut state, &settings);
+                assert!(first.network_seconds > 0.0);
+                assert!(state.cuts().all(|cut| cut.component.is_some() == has_components));
                 for (place, share) in [0.01, 0.05, 0.2].into_iter().enumerate() {
                     let changed = changed(&problem, share, &mut stream);
                     let mut dual = changed.dual();
-                    let scratch = solve(&mut *dual, None, &settings, &mut Silent, None).unwrap();
+                    let scratch = solve(&mut *dual, &settings);
                     let mut state = state.clone();
                     let again = go_on(&mut *dual, &mut state, &settings);
                     assert_close(&scratch, &again, 1e-6);
@@ -220,8 +239,9 @@ fn instances_that_change_are_solved_in_fewer_steps() {
                     reused[place] = [reused[place][0] + reuse.reused(), reused[place][1] + reuse.total()];
                 }
             }
-            println!("{family:?} {method:?}: steps {steps:?} of {count} instances, cuts {reused:?}");
-            if method == MethodName::Auto {
+            let name = settings.method.name();
+            println!("{family:?} {name}: steps {steps:?} of {count} instances, cuts {reused:?}");
+            if has_components {
                 for [scratch, again] in steps {
                     assert!(2 * again < scratch, "{family:?}: {again} steps, from scratch {scratch}");
                 }
@@ -232,33 +252,37 @@ fn instances_that_change_are_solved_in_fewer_steps() {
 
 #[test]
 fn false_cuts_are_found_out() {
-    let mut stream = Stream(41);
-    let settings = settings(Granularity::Component, 1e-8);
+    let mut stream = stream(41);
+    let settings = settings(bundle(Cuts::Component));
     let mut found = 0;
     for _ in 0..50 {
         let mut sum = Sum::random(&mut stream);
         let mut state = State::new();
         go_on(&mut sum, &mut state, &settings);
-        // Every component falls: at the point where the run begins, too.
+        // Every component becomes lower, also at the start of the next run.
         sum.components.iter_mut().flatten().for_each(|(_, height)| *height -= 1.0);
         state.trust_cuts();
         let again = go_on(&mut sum, &mut state, &settings);
-        assert_close(&solve(&mut sum, None, &settings, &mut Silent, None).unwrap(), &again, 1e-6);
+        assert_close(&solve(&mut sum, &settings), &again, 1e-6);
         found += again.reuse.map_or(0, |reuse| reuse.changed());
     }
     assert!(found > 100, "{found}");
 }
 
-/// What a journal holds after each step is what the run knows, wherever the file is cut off.
+/// A journal holds the state of the run after each step. A file that is cut off holds the state after its last whole record.
 #[test]
 fn a_journal_can_be_cut_off_anywhere() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("state");
+    let network = || Method::Network(NetworkSettings::default());
+    let adam = || Method::Adam(AdamSettings::default());
+    let mut random = stream(29);
     for family in [Family::McSml40, Family::Ga10x100] {
         let problem = Generator::new(family, 8).instance(0).unwrap().problem;
-        for method in [MethodName::Auto, MethodName::Hybrid, MethodName::Network, MethodName::Adam] {
+        for method in [auto(), hybrid(), network(), adam()] {
             let limits = Limits { steps: Some(60), ..Limits::default() };
-            let settings = Settings { method, limits, ..Settings::default() }.check().unwrap();
+            let settings = Settings { method, limits, ..Settings::default() };
+            let solver = Solver::new(settings.clone()).unwrap();
             let mut lengths = vec![];
             let mut observer = |record: &bundlenet::Record| {
                 let state = State::read(&path).unwrap();
@@ -269,25 +293,26 @@ fn a_journal_can_be_cut_off_anywhere() {
             let mut state = State::new();
             let mut journal = Journal::create(&path).unwrap();
             let mut dual = problem.dual();
-            let solution = solve_saving(&mut *dual, &mut state, &mut journal, &settings, &mut observer, None).unwrap();
+            let solver = solver.state(&mut state).journal(&mut journal).observe(&mut observer);
+            let solution = solver.solve(&mut *dual).unwrap();
             journal.finish().unwrap();
             let stored = State::read(&path).unwrap();
             assert_eq!((stored.point(), stored.value()), (state.point(), Some(solution.value)));
             assert!(stored.cut_count() >= state.cut_count());
-            let points = [random_point(&mut Stream(1), dual.dim(), 10.0)];
+            let points = [random_point(&mut random, dual.dim(), 10.0)];
             assert_cuts_hold(&mut *dual, &stored, &points);
             let bytes = std::fs::read(&path).unwrap();
-            let whole = lengths.iter().copied().filter(|length| *length <= bytes.len() as u64).max().unwrap();
-            assert_eq!(whole, bytes.len() as u64);
-            for cut in (0..200).map(|_| 1 + Stream(bytes.len() as u64).below(bytes.len() - 1)) {
-                let kept = State::parse("cut off", &bytes[..bytes.len() - cut]);
-                assert!(kept.is_ok_and(|kept| kept.steps() < solution.steps) || cut > 100);
+            // Every step has appended a record, so that the lengths tell which records are whole.
+            assert!(lengths.is_sorted_by(|a, b| a < b) && lengths.last() == Some(&(bytes.len() as u64)));
+            for _ in 0..200 {
+                let length = random.below(bytes.len());
+                let whole = lengths.partition_point(|&end| end <= length as u64);
+                let kept = State::parse("cut off", &bytes[..length]);
+                assert_eq!(kept.ok().map(|kept| kept.steps()), whole.checked_sub(1), "{length} bytes");
             }
-            // Going on needs no more than what was left to do.
-            let settings =
-                Settings { method, limits: Limits { steps: Some(3000), ..Limits::default() }, ..Settings::default() };
-            if method == MethodName::Auto {
-                let again = go_on(&mut *dual, &mut stored.clone(), &settings.check().unwrap());
+            if settings.method == auto() {
+                let limits = Limits { steps: Some(3000), ..Limits::default() };
+                let again = go_on(&mut *dual, &mut stored.clone(), &Settings { limits, ..settings });
                 assert_eq!(again.status, Status::Optimal);
             }
         }
@@ -299,7 +324,7 @@ fn bad_files_get_clear_errors() {
     let problem = Generator::new(Family::Ga10x100, 8).instance(0).unwrap().problem;
     let mut state = State::new();
     let limits = Limits { steps: Some(5), ..Limits::default() };
-    go_on(&mut *problem.dual(), &mut state, &Settings { limits, ..Settings::default() }.check().unwrap());
+    go_on(&mut *problem.dual(), &mut state, &Settings { limits, ..Settings::default() });
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("state");
     state.save(&path).unwrap();
@@ -312,8 +337,8 @@ fn bad_files_get_clear_errors() {
     other[16] = 9;
     assert!(message(&other).contains("expected version 1 of a state, found version 9"), "{}", message(&other));
     assert!(message(&bytes[..40]).contains("damaged"));
-    // No change of a byte gets through, and none makes the reader panic.
-    let mut stream = Stream(3);
+    // A changed bit is always noticed, and never makes the reader panic.
+    let mut stream = stream(3);
     for _ in 0..2000 {
         let mut other = bytes.clone();
         let at = stream.below(other.len());
@@ -322,17 +347,12 @@ fn bad_files_get_clear_errors() {
     }
     assert!(Journal::create(folder.path()).is_err());
     assert!(Journal::create(folder.path().join("none/state")).is_err());
-    let wrong = solve_from(
-        &mut *Generator::new(Family::McSml40, 8).instance(0).unwrap().problem.dual(),
-        &mut state.clone(),
-        &Settings::default().check().unwrap(),
-        &mut Silent,
-        None,
-    );
+    let other = Generator::new(Family::McSml40, 8).instance(0).unwrap().problem;
+    let wrong = Solver::new(Settings::default()).unwrap().state(&mut state).solve(&mut *other.dual());
     assert!(wrong.unwrap_err().to_string().contains("expected 800, found 100"));
 }
 
-/// All lines of a sum, so many times as steep and high.
+/// The sum times a factor.
 fn times(sum: &Sum, factor: f64) -> Sum {
     let mut scaled = sum.clone();
     scaled.linear.iter_mut().for_each(|entry| *entry *= factor);
@@ -343,12 +363,11 @@ fn times(sum: &Sum, factor: f64) -> Sum {
     scaled
 }
 
-/// The stop test and the length of steps go by the scale of the function: that of another one is not taken over.
+/// The stop test and the step length depend on the scale of the function. The scale of a very different function is not used.
 #[test]
-fn a_scale_is_not_taken_over_blindly() {
+fn a_scale_is_reused_only_if_it_is_close() {
     let settings = Settings { limits: Limits { steps: Some(1000), ..Limits::default() }, ..Settings::default() };
-    let settings = settings.check().unwrap();
-    // Nothing proves the optimum of a function that is no sum: a wrong scale goes unnoticed.
+    // The optimum of a function that is no sum is not proved, so that no proof reveals a wrong scale.
     let steep = |factor: f64, shift: f64| {
         FnOracle::new(5, move |point: &[f64], subgradient: &mut [f64]| {
             let ways: Vec<f64> = point.iter().zip(1..).map(|(at, index)| at - shift * f64::from(index)).collect();
@@ -360,26 +379,26 @@ fn a_scale_is_not_taken_over_blindly() {
     };
     for (before, after) in [(1e9, 1.0), (1e-9, 1.0), (1e6, 1e-1)] {
         let mut state = State::new();
-        solve_from(&mut steep(before, 1.0), &mut state, &settings, &mut Silent, None).unwrap();
-        let warm = solve_from(&mut steep(after, 3.0), &mut state, &settings, &mut Silent, None).unwrap();
+        go_on(&mut steep(before, 1.0), &mut state, &settings);
+        let warm = go_on(&mut steep(after, 3.0), &mut state, &settings);
         assert!(warm.value < 1e-5, "{before} {after}: {} {}", warm.status, warm.value);
     }
 }
 
-/// A run without cuts leaves those of before only if they are of the same function: nobody may take them for its own.
+/// A method without cuts keeps the cuts of the state only if the function is the same.
 #[test]
 fn cuts_of_another_function_do_not_stay() {
-    let mut sum = Sum::random(&mut Stream(3));
-    let run = |sum: &mut Sum, method: MethodName, state: &mut State| {
+    let mut sum = Sum::random(&mut stream(3));
+    let adam = || Method::Adam(AdamSettings::default());
+    let run = |sum: &mut Sum, method: Method, state: &mut State| {
         let limits = Limits { steps: Some(30), ..Limits::default() };
-        let settings = Settings { method, limits, ..Settings::default() }.check().unwrap();
-        solve_from(sum, state, &settings, &mut Silent, None).unwrap();
+        go_on(sum, state, &Settings { method, limits, ..Settings::default() });
     };
     let mut state = State::new();
-    run(&mut sum, MethodName::Bundle, &mut state);
+    run(&mut sum, bundle(Cuts::Component), &mut state);
     let count = state.cut_count();
-    run(&mut sum, MethodName::Adam, &mut state);
+    run(&mut sum, adam(), &mut state);
     assert!(count > 0 && state.cut_count() == count);
-    run(&mut times(&sum, 0.5), MethodName::Adam, &mut state);
+    run(&mut times(&sum, 0.5), adam(), &mut state);
     assert_eq!(state.cut_count(), 0);
 }

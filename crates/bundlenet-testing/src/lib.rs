@@ -12,3 +12,15 @@ pub mod sample;
 pub mod sums;
 
 pub use random::{cases, stream};
+/// The code blocks of the pages, as doctests. They are here because published packages include no file from outside.
+#[cfg(doctest)]
+mod pages {
+    #[doc = include_str!("../../../README.md")]
+    struct Readme;
+
+    #[doc = include_str!("../../../docs/training.md")]
+    struct Training;
+
+    #[doc = include_str!("../../../docs/own-problem.md")]
+    struct OwnProblem;
+}

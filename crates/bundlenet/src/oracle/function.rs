@@ -206,7 +206,7 @@ impl<'a> Function<'a> {
         detail: Detail,
         known_scale: Option<f64>,
     ) -> Result<(), EvaluationError> {
-        self.visit(evaluation, detail)?;
+        self.ask(evaluation, detail)?;
         let fresh = scale_of(evaluation.subgradient());
         // The step lengths and the stop test depend on the scale. A scale of a very different function would spoil
         // them.
@@ -218,13 +218,18 @@ impl<'a> Function<'a> {
         if let Some(linear) = &mut self.linear {
             scale(linear, self.scale);
         }
-        evaluation.value = self.scaled(evaluation.unscaled, evaluation.subgradient())?;
-        Ok(())
+        self.set_value(evaluation, detail)
     }
 
     /// Evaluates at the point of an evaluation and writes the other fields.
     pub(crate) fn visit(&mut self, evaluation: &mut Evaluation, detail: Detail) -> Result<(), EvaluationError> {
-        let Evaluation { point, value, unscaled, subgradient, minorants, solutions } = evaluation;
+        self.ask(evaluation, detail)?;
+        self.set_value(evaluation, detail)
+    }
+
+    /// Evaluates at the point of an evaluation and fills in all but the scaled value.
+    fn ask(&mut self, evaluation: &mut Evaluation, detail: Detail) -> Result<(), EvaluationError> {
+        let Evaluation { point, unscaled, subgradient, minorants, solutions, .. } = evaluation;
         let dim = self.dim;
         let begin = Instant::now();
         let result = match detail {
@@ -243,11 +248,16 @@ impl<'a> Function<'a> {
                 minorants.subgradients().add_to(sum);
             }
         }
+        Ok(())
+    }
+
+    /// Fills in the scaled value, and checks that the numbers of an evaluation are in range.
+    fn set_value(&self, evaluation: &mut Evaluation, detail: Detail) -> Result<(), EvaluationError> {
         let entries = match detail {
-            Detail::Whole => subgradient.numbers(dim),
-            Detail::Components | Detail::Both => minorants.subgradients().entries(),
+            Detail::Whole => evaluation.subgradient(),
+            Detail::Components | Detail::Both => evaluation.minorants.subgradients().entries(),
         };
-        *value = self.scaled(*unscaled, entries)?;
+        evaluation.value = self.scaled(evaluation.unscaled, entries)?;
         Ok(())
     }
 
