@@ -73,7 +73,7 @@ def test_weights_go_back_in() -> None:
 def test_weights_that_do_not_fit_are_named() -> None:
     model = Model.general()
     state: dict[str, Any] = dict(model.state_dict())
-    with pytest.raises(ValueError, match="found more.weight, too"):
+    with pytest.raises(ValueError, match="found more.weight as well"):
         model.load_state_dict({**state, "more.weight": np.zeros(3)})
     with pytest.raises(ValueError, match="tensor lstm.bias_ih_l0 of shape"):
         model.load_state_dict({**state, "lstm.bias_ih_l0": np.zeros(3)})

@@ -33,7 +33,7 @@ def test_it_solves_as_the_package_does(instance: Path) -> None:
     done = run("solve", instance, "--json", "--quiet", "--method", "bundle", "--cuts", "component")
     assert done.returncode == 0 and done.stderr == ""
     report = json.loads(done.stdout)
-    result = bundlenet.Problem.read(instance).solve(method="bundle", settings={"cuts": "component"})
+    result = bundlenet.Problem.read(instance).solve(method="bundle", options={"cuts": "component"})
     assert (report["value"], report["steps"], report["status"]) == (result.fun, result.nit, result.status)
 
 

@@ -14,7 +14,7 @@ use crate::network::Model;
 
 /// A method and its settings. An option that a method does not have cannot be given to it.
 ///
-/// In a configuration file, in JSON and in Python a method is a table with its `name` and its options:
+/// In a configuration file and in JSON a method is a table with its `name` and its options:
 ///
 /// ```
 /// use bundlenet::{BundleSettings, Cuts, Method};
@@ -353,6 +353,9 @@ impl Method {
         let mut table = serde_json::Map::new();
         for (option, value) in options {
             let info = option_of(name, &option)?;
+            if info.name == "model" {
+                return Err(InvalidSetting::new("model", "a loaded model, not a file name", &value));
+            }
             // One by one, so that an error names its option.
             let alone = serde_json::Map::from_iter([(option.clone(), value.clone())]);
             Self::parse(name, alone).map_err(|error| InvalidSetting::new(info.name, error, &value))?;
