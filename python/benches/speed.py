@@ -1,9 +1,9 @@
-"""Built-in problems through the package beside the program: both solve the same file many times, and take turns.
+"""The time of built-in problems in the package and in the program. Both solve the same file many times, in turns.
 
     cargo build --release && python python/benches/speed.py target/release/bundlenet
 
-Milliseconds of a run, the least of all (other work on the machine only adds), and the package over the program; `call` is
-what the call in Python takes beside the run: settings, the dual's tables, arrays for the result.
+Times are in milliseconds: the least of all runs, because other work on the machine only adds. `ratio` is the package
+over the program. `call` is the time of the call beside the run: settings, the tables of the dual, arrays of the result.
 """
 
 from __future__ import annotations

@@ -22,8 +22,8 @@ pub(crate) fn imported<'py>(
     Ok(object.bind(py).clone())
 }
 
-/// Shows the numbers of a vector to `read`. The vector is an array of one dimension, or an object that numpy converts to
-/// one. Errors call it `name`.
+/// Shows the numbers of a vector to `read`. The vector is an array of one dimension, or an object that numpy converts
+/// to one. Errors call it `name`.
 fn with_numbers<T>(object: &Bound<'_, PyAny>, name: &str, read: impl FnOnce(&[f64]) -> PyResult<T>) -> PyResult<T> {
     if let Ok(array) = object.cast::<PyArray1<f64>>() {
         let view = array.try_readonly()?;

@@ -1,7 +1,6 @@
 //! The compiled part of the Python package; `bundlenet/_bundlenet.pyi` declares it.
 //!
-//! Rust works without the interpreter's lock. It takes the lock to call a Python oracle, to call a callback, and to check for
-//! signals.
+//! Rust works without the interpreter's lock. It takes the lock to call an oracle or a callback and to check signals.
 
 // No panic reaches a user.
 #![warn(clippy::unwrap_used, clippy::expect_used)]

@@ -23,13 +23,16 @@ use crate::run::{Keywords, check_threads, run};
 /// method does not have raises `ValueError`. `model` is the network of a method with a network; the default is the
 /// general model.
 ///
-/// The run ends when the estimated gap over `max(1, |value|)` is at most `tolerance`, after `steps` steps (10,000 by
-/// default), after `oracle_calls` evaluations, after `time_limit` seconds, when the value is at least as good as `target`,
-/// when `callback(progress)` returns a true value or raises `StopIteration`, or at Ctrl-C. The result has the best point
-/// in each case. `threads` has no effect today: no method evaluates `fun` in parallel.
+/// The run ends at the first of these events. The result has the best point in each case.
 ///
-/// Raises `OracleError` if `fun` fails or returns unusable values. Its `__cause__` is the exception of `fun`, its `result`
-/// is the best result so far. Other exceptions of a callback are passed on.
+/// - The estimated gap over `max(1, |value|)` is at most `tolerance`.
+/// - The run took `steps` steps (10,000 by default), `oracle_calls` evaluations or `time_limit` seconds.
+/// - The value reached `target`.
+/// - `callback(progress)` returned a true value or raised `StopIteration`. Its other exceptions are passed on.
+/// - The user pressed Ctrl-C.
+///
+/// `OracleError` is raised if `fun` fails or returns unusable values. Its `__cause__` is the exception of `fun`. Its
+/// `result` is the best result so far. `threads` has no effect: no method calls `fun` in parallel.
 #[pyfunction]
 #[pyo3(signature = (fun, x0, *, method="auto", options=None, model=None, bounds=None, steps=None, oracle_calls=None,
     time_limit=None, target=None, tolerance=1e-7, callback=None, threads=None))]
@@ -56,7 +59,8 @@ pub(crate) fn minimize(
     optimize(py, PythonOracle::new(fun, Sense::Minimize), x0, bounds, settings, callback.as_ref())
 }
 
-/// Maximises a concave function, such as the Lagrangian dual of a minimisation problem. The arguments are those of `minimize`.
+/// Maximises a concave function, such as the Lagrangian dual of a minimisation problem. The arguments are those of
+/// `minimize`.
 #[pyfunction]
 #[pyo3(signature = (fun, x0, *, method="auto", options=None, model=None, bounds=None, steps=None, oracle_calls=None,
     time_limit=None, target=None, tolerance=1e-7, callback=None, threads=None))]
@@ -193,9 +197,9 @@ impl Frame {
                 (true, false) if lower < upper => (lower, 1.0, CoordinateBound::Nonnegative),
                 (false, true) if lower < upper => (upper, -1.0, CoordinateBound::Nonnegative),
                 _ => {
-                    return Err(PyValueError::new_err(format!(
-                        "bounds: expected coordinate {index} to be free or bounded on one side, found [{lower}, {upper}]"
-                    )));
+                    let expected = format!("coordinate {index} to be free or bounded on one side");
+                    let message = format!("bounds: expected {expected}, found [{lower}, {upper}]");
+                    return Err(PyValueError::new_err(message));
                 }
             };
             frame.origins.push(origin);

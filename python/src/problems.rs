@@ -42,8 +42,8 @@ impl Problem {
     }
 
     /// Generates instance number `index` of a family of data sets. The same family, seed and index always give the same
-    /// instance. With `base`, the instance is a perturbation of that one. `commodities` is the number of commodities of a
-    /// network design instance.
+    /// instance. With `base`, the instance is a perturbation of that one. `commodities` is the number of commodities in
+    /// network design.
     #[classmethod]
     #[pyo3(signature = (family, seed, *, index=0, base=None, commodities=None))]
     fn generate(
@@ -86,8 +86,8 @@ impl Problem {
     }
 
     /// Computes the Lagrangian bound: optimises the dual from the start `x0`, 0 by default. `threads` is the number of
-    /// threads that evaluate the dual of a large instance, by default one for each core. The other arguments are those of
-    /// `minimize`.
+    /// threads that evaluate the dual of a large instance, by default one for each core. The other arguments are those
+    /// of `minimize`.
     #[pyo3(signature = (x0=None, *, method="auto", options=None, model=None, steps=None, oracle_calls=None,
         time_limit=None, target=None, tolerance=1e-7, callback=None, threads=None))]
     #[expect(clippy::too_many_arguments, reason = "keywords")]
@@ -113,8 +113,8 @@ impl Problem {
         run(py, &mut *dual, start.as_deref(), settings, callback.as_ref(), threads)?.into_result(py, None)
     }
 
-    /// Computes the optimum of the dual to a relative gap of 1e-9, as `bundlenet reference` does. `certificate` is the gap
-    /// that is proved.
+    /// Computes the optimum of the dual to a relative gap of 1e-9, as `bundlenet reference` does. `certificate` is
+    /// the proved gap.
     #[pyo3(signature = (*, time_limit=600.0, callback=None, threads=None))]
     fn reference(
         &self,
@@ -190,10 +190,11 @@ pub(crate) struct NetworkDesign;
 
 #[pymethods]
 impl NetworkDesign {
-    /// An instance from its data. Nodes are counted from 0. `routing_costs` has a row for each arc and a column for each
-    /// commodity.
+    /// An instance from its data. Nodes are counted from 0. `routing_costs` has a row for each arc and a column for
+    /// each commodity.
     #[new]
-    #[pyo3(signature = (nodes, *, tails, heads, fixed_costs, capacities, origins, destinations, demands, routing_costs))]
+    #[pyo3(signature = (nodes, *, tails, heads, fixed_costs, capacities, origins, destinations, demands,
+        routing_costs))]
     #[expect(clippy::too_many_arguments, reason = "keywords")]
     fn new(
         nodes: usize,
@@ -328,8 +329,8 @@ pub(crate) struct GeneralizedAssignment;
 
 #[pymethods]
 impl GeneralizedAssignment {
-    /// An instance from its data. `profits` (or costs) and `weights` have a row for each bin and a column for each item.
-    /// Weights and capacities are whole numbers.
+    /// An instance from its data. `profits` (or costs) and `weights` have a row for each bin and a column for each
+    /// item. Weights and capacities are whole numbers.
     #[new]
     #[pyo3(signature = (profits, weights, capacities, *, sense="max"))]
     fn new(
@@ -486,11 +487,11 @@ fn numbers<'py, T, N: numpy::Element>(py: Python<'py>, of: &[T], number: impl Fn
     of.iter().map(number).collect::<Vec<N>>().into_pyarray(py)
 }
 
-fn check_lengths(what: &str, lengths: &[usize]) -> PyResult<()> {
+fn check_lengths(name: &str, lengths: &[usize]) -> PyResult<()> {
     if lengths.iter().all(|length| *length == lengths[0]) {
         return Ok(());
     }
-    Err(PyValueError::new_err(format!("{what}: expected arrays of the same length, found lengths {lengths:?}")))
+    Err(PyValueError::new_err(format!("{name}: expected arrays of the same length, found lengths {lengths:?}")))
 }
 
 fn sense_of(name: &str) -> PyResult<Sense> {

@@ -59,8 +59,8 @@ impl TrainingProgress {
 
 /// Trains a network in the folder `out`, as `bundlenet train` does. Returns the best network on validation data.
 ///
-/// `config` is a TOML file or a mapping of the same tables. `data` and `validation` replace its entries `data.train` and
-/// `data.validation`: folders, files, or `generate:FAMILY:COUNT:SEED`. With `resume`, the training in the folder
+/// `config` is a TOML file or a mapping of the same tables. `data` and `validation` replace its entries `data.train`
+/// and `data.validation`: folders, files, or `generate:FAMILY:COUNT:SEED`. With `resume`, the training in the folder
 /// continues, bit for bit. `callback(progress)` is called after every update. It ends the training by returning a true
 /// value. Ctrl-C raises `KeyboardInterrupt`; the folder can then be resumed. The result does not depend on `threads`.
 #[pyfunction]

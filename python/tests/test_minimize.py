@@ -1,4 +1,4 @@
-"""What `minimize` and `maximize` promise of functions that behave."""
+"""`minimize` and `maximize` with functions that behave."""
 
 from __future__ import annotations
 
