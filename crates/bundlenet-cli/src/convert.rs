@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use bundlenet::{Error, Format};
+use bundlenet_problems::Format;
 use clap::Args;
 
 use crate::failure::Failure;
@@ -14,7 +14,7 @@ use crate::output;
 pub(crate) struct Convert {
     #[command(flatten)]
     instance: Instance,
-    /// File to write; its extension says the format: .json, .dat, .dow or .txt
+    /// File to write; its extension gives the format: .json, .dat, .dow or .txt
     #[arg(value_name = "OUT")]
     out: PathBuf,
 }
@@ -24,9 +24,8 @@ impl Convert {
         let extension = self.out.extension().map_or_else(String::new, |name| name.to_string_lossy().into_owned());
         let format: Format = extension
             .parse()
-            .map_err(|error| Failure::Input(anyhow::anyhow!("extension of {}: {error}", self.out.display())))?;
-        let text = self.instance.read()?.to_text(format)?;
-        std::fs::write(&self.out, text).map_err(|source| Error::Write { path: self.out.clone(), source })?;
+            .map_err(|error| Failure::input(format!("extension of {}: {error}", self.out.display())))?;
+        output::file(&self.out, &self.instance.read()?.to_text(format)?)?;
         output::table(&[("written", self.out.display().to_string()), ("format", format.to_string())])
     }
 }

@@ -1,14 +1,15 @@
-//! `bundlenet demo`: everything at a glance, without a file.
+//! `bundlenet demo`: a comparison of methods that needs no file.
 
 use std::path::PathBuf;
 
 use clap::Args;
 
-use crate::bench::{DataSet, Options, experiment};
+use crate::bench::{DataSet, Options};
+use crate::campaign::run_campaign;
 use crate::failure::Failure;
 use crate::output;
 
-/// Draw instances of two families, solve them with the network, the classical method and the baselines, and compare
+/// Compare the methods on generated instances of two families
 #[derive(Args)]
 pub(crate) struct Demo {
     /// Folder for the report and the runs
@@ -20,24 +21,24 @@ pub(crate) struct Demo {
 }
 
 impl Demo {
-    pub(crate) fn run(self) -> Result<(), Failure> {
+    pub(crate) fn run(self, command: String) -> Result<(), Failure> {
+        let methods = ["auto", "network", "component", "aggregated", "constant", "descent", "adam"];
         let options = Options {
             out: self.out,
-            methods: ["auto", "network", "component", "aggregated", "constant", "descent", "adam"]
-                .map(str::to_string)
-                .to_vec(),
+            methods: methods.map(str::to_string).to_vec(),
             model: vec![],
             grid: vec![1.0, 10.0, 100.0, 1000.0],
             steps: vec![10, 25, 50, 100],
             limit: None,
             threads: 1,
+            command,
         };
         let sets: Result<Vec<DataSet>, Failure> = ["mc-sml-40", "ga-10-100"]
             .iter()
             .map(|family| DataSet::read(family, &format!("generate:{family}:100:{}", self.seed), None, None))
             .collect();
         let contenders = options.contenders()?;
-        output::note("20 instances each of network design and generalised assignment, seven methods, 100 oracle calls");
-        experiment(&options, sets?, &|_| contenders.clone())
+        output::note("20 instances each of network design and generalised assignment, seven methods, 100 steps");
+        run_campaign(&options, sets?, &|_| contenders.clone())
     }
 }

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use bundlenet::Minimized;
+use bundlenet::Function;
 use clap::Args;
 use serde::Serialize;
 
@@ -39,7 +39,7 @@ impl Evaluate {
         let problem = self.instance.read()?;
         let mut dual = problem.dual();
         let subject = output::Subject::new(&self.instance.file, &problem, &*dual);
-        let mut function = Minimized::new(&mut *dual)?;
+        let mut function = Function::new(&mut *dual)?;
         let (dimension, sense) = (function.dim(), function.sense());
         let point = match &self.multipliers {
             None => vec![0.0; dimension],

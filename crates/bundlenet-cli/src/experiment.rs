@@ -1,173 +1,145 @@
-//! Experiments: methods on instances, measured by their gaps against exact optima, and what is made of the measurements.
+//! Experiments: methods on instances, measured by their gaps to exact optima, and tables of the measurements.
 
 use std::collections::BTreeMap;
 
+use bundlenet::train::{Example, gap_percent};
+use bundlenet::{Error, Limits, Method, Precision, Settings, Solver};
 use serde::{Deserialize, Serialize};
 
-use crate::driver::solve;
-use crate::error::Error;
-use crate::learn::Precision;
-use crate::learn::train::{Example, gap_percent};
-use crate::observe::Silent;
-use crate::settings::{Limits, Settings, ValidSettings};
-
 /// A method under a name.
-#[derive(Clone, Debug)]
-pub struct Contender {
-    /// What tables call the method.
-    pub method: String,
-    /// The initial step length, where it is one of a grid.
-    pub eta0: Option<f64>,
-    /// Everything else.
-    pub settings: Settings,
+#[derive(Clone)]
+pub(crate) struct Contender {
+    /// Name in tables.
+    pub(crate) name: String,
+    /// Initial step length, where it is one of a grid.
+    pub(crate) eta0: Option<f64>,
+    settings: Settings,
+    /// Fingerprint of the model that was given: a model trained anew is another contender.
+    model: Option<String>,
 }
 
 impl Contender {
-    /// A fingerprint of the model, where there is one: a model trained anew is another contender.
-    #[must_use]
-    pub fn fingerprint(&self) -> Option<String> {
-        let bytes = self.settings.model.as_ref()?.to_bytes(Precision::Single).ok()?;
+    /// Every contender runs to a gap of 1e-9.
+    pub(crate) fn new(name: String, eta0: Option<f64>, method: Method) -> Self {
+        let bytes = method.model().and_then(|model| model.to_bytes(Precision::Single).ok());
         // FNV-1a.
         let mix = |hash: u64, byte: &u8| (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3);
-        Some(format!("{:016x}", bytes.iter().fold(0xcbf2_9ce4_8422_2325, mix)))
+        let model = bytes.map(|bytes| format!("{:016x}", bytes.iter().fold(0xcbf2_9ce4_8422_2325, mix)));
+        Self { name, eta0, settings: Settings { method, tolerance: 1e-9, ..Settings::default() }, model }
     }
 }
 
 /// One run of one method on one instance.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Measurement {
-    /// Name of the data set.
-    pub data_set: String,
-    /// Whether the instance is one to choose by, not to report on.
-    pub is_validation: bool,
-    /// Name of the instance.
-    pub instance: String,
-    /// Name of the method.
-    pub method: String,
-    /// Its initial step length, where it is one of a grid.
-    pub eta0: Option<f64>,
-    /// Fingerprint of its model, where there is one.
-    pub model: Option<String>,
-    /// Steps it was allowed.
-    pub steps: usize,
-    /// The optimal value.
-    pub optimum: f64,
+pub(crate) struct Measurement {
+    pub(crate) data_set: String,
+    /// Whether the grid is chosen by this instance, and no result is reported on it.
+    pub(crate) is_validation: bool,
+    pub(crate) instance: String,
+    pub(crate) method: String,
+    /// Initial step length, where it is one of a grid.
+    pub(crate) eta0: Option<f64>,
+    /// Fingerprint of the model, where one was given.
+    pub(crate) model: Option<String>,
+    /// Step limit of the run.
+    pub(crate) steps: usize,
+    pub(crate) optimum: f64,
     /// Best value after 0, 1, 2, ... steps.
-    pub best: Vec<f64>,
+    pub(crate) best: Vec<f64>,
     /// Seconds from the start of the run, at the same steps.
-    pub seconds: Vec<f64>,
+    pub(crate) seconds: Vec<f64>,
     /// Seconds of the whole run in the oracle.
-    pub oracle_seconds: f64,
-    /// In the master problem.
-    pub master_seconds: f64,
-    /// In the network.
-    pub network_seconds: f64,
+    pub(crate) oracle_seconds: f64,
+    /// Seconds of the whole run in the master problem.
+    pub(crate) master_seconds: f64,
+    /// Seconds of the whole run in the network.
+    pub(crate) network_seconds: f64,
 }
 
-/// What tells measurements apart.
-pub type Key = (String, bool, String, String, String, Option<String>);
+/// The identity of a run: data set, validation or test, instance, method, step length, model.
+pub(crate) type Key = (String, bool, String, String, Option<u64>, Option<String>);
+
+/// A run to make.
+pub(crate) struct Job<'a> {
+    pub(crate) data_set: &'a str,
+    pub(crate) contender: &'a Contender,
+    pub(crate) example: &'a Example,
+    pub(crate) is_validation: bool,
+}
+
+impl Job<'_> {
+    pub(crate) fn key(&self) -> Key {
+        let Contender { name, eta0, model, .. } = self.contender;
+        let (data_set, instance) = (self.data_set.to_string(), self.example.name.clone());
+        (data_set, self.is_validation, instance, name.clone(), eta0.map(f64::to_bits), model.clone())
+    }
+
+    /// Runs the method on the instance, whose optimum is known.
+    pub(crate) fn measure(&self, steps: usize) -> Result<Measurement, Error> {
+        let Self { contender, example, .. } = self;
+        let limits = Limits { steps: Some(steps), ..Limits::default() };
+        let mut solver = Solver::new(Settings { limits, ..contender.settings.clone() })?;
+        if let Some(start) = &example.start {
+            solver = solver.start(start);
+        }
+        let named = |source| Error::Example { name: example.name.clone(), source };
+        let solution = solver.solve(&mut *(example.oracle)()).map_err(named)?;
+        Ok(Measurement {
+            data_set: self.data_set.to_string(),
+            is_validation: self.is_validation,
+            instance: example.name.clone(),
+            method: contender.name.clone(),
+            eta0: contender.eta0,
+            model: contender.model.clone(),
+            steps,
+            optimum: example.optimum.unwrap_or(f64::NAN),
+            best: solution.trace.iter().map(|row| row.best).collect(),
+            seconds: solution.trace.iter().map(|row| row.seconds).collect(),
+            oracle_seconds: solution.oracle_seconds,
+            master_seconds: solution.master_seconds,
+            network_seconds: solution.network_seconds,
+        })
+    }
+}
 
 impl Measurement {
-    /// Gap in percent of the optimum after so many steps; a run that ended earlier keeps its last value.
-    #[must_use]
-    pub fn gap(&self, steps: usize) -> f64 {
+    /// Gap in percent of the optimum after a number of steps; a run that ended earlier keeps its last value.
+    pub(crate) fn gap(&self, steps: usize) -> f64 {
         let best = self.best.get(steps).or(self.best.last()).copied().unwrap_or(f64::NAN);
         gap_percent(best, self.optimum)
     }
 
-    /// Gap in percent of the optimum after so many seconds.
-    #[must_use]
-    pub fn gap_at(&self, seconds: f64) -> f64 {
+    /// Gap in percent of the optimum after a time in seconds.
+    fn gap_at(&self, seconds: f64) -> f64 {
         let steps = self.seconds.iter().take_while(|at| **at <= seconds).count();
         self.gap(steps.saturating_sub(1))
     }
 
-    /// Seconds to a gap of so many percent, if it was ever reached.
-    #[must_use]
-    pub fn seconds_to(&self, percent: f64) -> Option<f64> {
-        self.seconds.get(self.steps_to(percent)?).copied()
-    }
-
-    /// Steps to a gap of so many percent, if it was ever reached.
-    #[must_use]
-    pub fn steps_to(&self, percent: f64) -> Option<usize> {
+    /// Steps to a gap in percent; `None` if the run never reached it.
+    fn steps_to(&self, percent: f64) -> Option<usize> {
         (0..self.best.len()).find(|&steps| self.gap(steps) <= percent)
     }
 
-    /// Seconds after so many steps.
-    #[must_use]
-    pub fn seconds_after(&self, steps: usize) -> f64 {
+    /// Seconds after a number of steps.
+    pub(crate) fn seconds_after(&self, steps: usize) -> f64 {
         self.seconds.get(steps).or(self.seconds.last()).copied().unwrap_or(f64::NAN)
     }
 
-    /// What tells it apart.
-    #[must_use]
-    pub fn key(&self) -> Key {
-        let Self { data_set, is_validation, instance, method, eta0, model, .. } = self;
-        key(data_set, *is_validation, instance, method, *eta0, model.clone())
+    pub(crate) fn key(&self) -> Key {
+        let Self { data_set, is_validation, instance, method, eta0, model, .. } = self.clone();
+        (data_set, is_validation, instance, method, eta0.map(f64::to_bits), model)
     }
-}
-
-/// What tells a run apart before it is made.
-#[must_use]
-pub fn key(
-    data_set: &str,
-    is_validation: bool,
-    instance: &str,
-    method: &str,
-    eta0: Option<f64>,
-    model: Option<String>,
-) -> Key {
-    let eta0 = eta0.map_or_else(String::new, |eta0| eta0.to_string());
-    (data_set.to_string(), is_validation, instance.to_string(), method.to_string(), eta0, model)
-}
-
-/// Runs a method on an instance whose optimum is known, for so many steps.
-///
-/// # Errors
-/// If the settings cannot be used or the oracle fails at the start.
-pub fn measure(
-    contender: &Contender,
-    data_set: &str,
-    is_validation: bool,
-    example: &Example,
-    steps: usize,
-) -> Result<Measurement, Error> {
-    let limits = Limits { steps: Some(steps), ..contender.settings.limits.clone() };
-    let settings: ValidSettings = Settings { limits, ..contender.settings.clone() }.check()?;
-    let mut oracle = (example.oracle)();
-    let solution = solve(&mut *oracle, example.start.as_deref(), &settings, &mut Silent, None)
-        .map_err(|source| Error::Example { name: example.name.clone(), source })?;
-    Ok(Measurement {
-        data_set: data_set.to_string(),
-        is_validation,
-        instance: example.name.clone(),
-        method: contender.method.clone(),
-        eta0: contender.eta0,
-        model: contender.fingerprint(),
-        steps,
-        optimum: example.optimum.unwrap_or(f64::NAN),
-        best: solution.trace.iter().map(|row| row.best).collect(),
-        seconds: solution.trace.iter().map(|row| row.seconds).collect(),
-        oracle_seconds: solution.oracle_seconds,
-        master_seconds: solution.master_seconds,
-        network_seconds: solution.network_seconds,
-    })
 }
 
 /// Mean and its standard error.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Mean {
-    /// The mean.
-    pub mean: f64,
-    /// Its standard error.
-    pub error: f64,
+pub(crate) struct Mean {
+    pub(crate) mean: f64,
+    pub(crate) error: f64,
 }
 
 impl Mean {
-    /// Of some numbers.
-    #[must_use]
-    pub fn of(numbers: &[f64]) -> Self {
+    pub(crate) fn of(numbers: &[f64]) -> Self {
         let count = numbers.len() as f64;
         let mean = numbers.iter().sum::<f64>() / count;
         let squares: f64 = numbers.iter().map(|number| (number - mean) * (number - mean)).sum();
@@ -178,83 +150,89 @@ impl Mean {
 
 /// Runs of one method on one data set, in the order of the instances.
 #[derive(Clone, Debug)]
-pub struct Row<'a> {
-    /// The method, with what was chosen.
-    pub name: String,
-    /// For each column, the runs that count.
-    pub columns: Vec<Vec<&'a Measurement>>,
+pub(crate) struct Row<'a> {
+    /// The method, and how its step length was chosen.
+    pub(crate) name: String,
+    /// For each column, the runs with the chosen step length.
+    pub(crate) columns: Vec<Vec<&'a Measurement>>,
 }
 
 impl Row<'_> {
     /// Gaps of a column, by instance.
-    #[must_use]
-    pub fn gaps(&self, column: usize, steps: usize) -> Vec<f64> {
+    pub(crate) fn gaps(&self, column: usize, steps: usize) -> Vec<f64> {
         self.columns[column].iter().map(|run| run.gap(steps)).collect()
     }
 }
 
-/// What the grid is chosen by.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Choice {
+/// The data that the grid is chosen by.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Choice {
     /// Validation data.
     Validation,
-    /// The very data that are reported, as the paper does.
+    /// The reported data themselves, as in the paper.
     Test,
 }
 
+/// Runs by method, initial step length (as text) and part, in the order of the instances.
+struct Variants<'a>(BTreeMap<(&'a str, String, bool), Vec<&'a Measurement>>);
+
+impl<'a> Variants<'a> {
+    fn new(runs: impl Iterator<Item = &'a Measurement>) -> Self {
+        let mut variants: BTreeMap<_, Vec<&Measurement>> = BTreeMap::new();
+        for run in runs {
+            let eta0 = run.eta0.map_or_else(String::new, |eta0| eta0.to_string());
+            variants.entry((run.method.as_str(), eta0, run.is_validation)).or_default().push(run);
+        }
+        variants.values_mut().for_each(|runs| runs.sort_by(|a, b| a.instance.cmp(&b.instance)));
+        Self(variants)
+    }
+
+    /// The step lengths that a method has runs with.
+    fn of(&self, method: &str, is_validation: bool) -> Vec<&String> {
+        let keys = self.0.keys().filter(|(other, _, part)| *other == method && *part == is_validation);
+        keys.map(|(_, eta0, _)| eta0).collect()
+    }
+
+    /// Mean gap by which a step length is chosen.
+    fn judged(&self, method: &'a str, eta0: &str, choice: Choice, steps: usize) -> f64 {
+        let part = |is_validation: bool| self.0.get(&(method, eta0.to_string(), is_validation));
+        let runs = part(choice == Choice::Validation).or_else(|| part(false));
+        Mean::of(&runs.into_iter().flatten().map(|run| run.gap(steps)).collect::<Vec<f64>>()).mean
+    }
+
+    /// The row of a method; `None` if nothing tells which step length to choose.
+    fn row(&self, method: &'a str, columns: &[usize], choice: Choice) -> Option<Row<'a>> {
+        let grid = self.of(method, false);
+        let name = match (grid.len(), choice) {
+            (0 | 1, _) => method.to_string(),
+            (_, Choice::Validation) if self.of(method, true).is_empty() => return None,
+            (_, Choice::Validation) => format!("{method}, grid by validation"),
+            (_, Choice::Test) => format!("{method}, grid by test"),
+        };
+        let chosen = |&steps: &usize| {
+            let judged = |eta0: &str| self.judged(method, eta0, choice, steps);
+            let best = grid.iter().min_by(|a, b| judged(a).total_cmp(&judged(b)))?;
+            self.0.get(&(method, (*best).clone(), false)).cloned()
+        };
+        Some(Row { name, columns: columns.iter().map(chosen).collect::<Option<_>>()? })
+    }
+}
+
 /// The rows of a table: one for each method; where a method has a grid, the best of it in each column.
-#[must_use]
-pub fn rows<'a>(all: &'a [Measurement], data_set: &str, columns: &[usize], choice: Choice) -> Vec<Row<'a>> {
+pub(crate) fn rows<'a>(all: &'a [Measurement], data_set: &str, columns: &[usize], choice: Choice) -> Vec<Row<'a>> {
+    let runs = || all.iter().filter(|run| run.data_set == data_set);
     let mut methods: Vec<&str> = vec![];
-    let mut by_variant: BTreeMap<(&str, String, bool), Vec<&Measurement>> = BTreeMap::new();
-    for run in all.iter().filter(|run| run.data_set == data_set) {
+    for run in runs() {
         if !methods.contains(&run.method.as_str()) {
             methods.push(&run.method);
         }
-        let eta0 = run.eta0.map_or_else(String::new, |eta0| eta0.to_string());
-        by_variant.entry((&run.method, eta0, run.is_validation)).or_default().push(run);
     }
-    by_variant.values_mut().for_each(|runs| runs.sort_by(|a, b| a.instance.cmp(&b.instance)));
-    methods
-        .into_iter()
-        .filter_map(|method| {
-            let variants: Vec<&String> = by_variant
-                .keys()
-                .filter(|(other, _, is_validation)| *other == method && !is_validation)
-                .map(|(_, eta0, _)| eta0)
-                .collect();
-            let chosen: Option<Vec<&String>> = columns
-                .iter()
-                .map(|&steps| {
-                    let mean = |eta0: &str| {
-                        let judged = by_variant
-                            .get(&(method, eta0.to_string(), choice == Choice::Validation))
-                            .or_else(|| by_variant.get(&(method, eta0.to_string(), false)));
-                        let gaps: Vec<f64> = judged.into_iter().flatten().map(|run| run.gap(steps)).collect();
-                        Mean::of(&gaps).mean
-                    };
-                    variants.iter().copied().min_by(|a, b| mean(a).total_cmp(&mean(b)))
-                })
-                .collect();
-            let chosen = chosen?;
-            let is_judged = by_variant.keys().any(|(other, _, is_validation)| *other == method && *is_validation);
-            if variants.len() > 1 && choice == Choice::Validation && !is_judged {
-                return None;
-            }
-            let name = match (variants.len() > 1, choice) {
-                (false, _) => method.to_string(),
-                (true, Choice::Validation) => format!("{method}, grid by validation"),
-                (true, Choice::Test) => format!("{method}, grid by test"),
-            };
-            let columns = chosen.into_iter().map(|eta0| by_variant[&(method, eta0.clone(), false)].clone()).collect();
-            Some(Row { name, columns })
-        })
-        .collect()
+    let variants = Variants::new(runs());
+    methods.into_iter().filter_map(|method| variants.row(method, columns, choice)).collect()
 }
 
-/// A number with three significant digits, or `count` of them; 0 below one in a million.
-#[must_use]
-pub fn digits(number: f64, count: i32) -> String {
+/// A number with `count` significant digits; 0 below one in a million.
+pub(crate) fn digits(number: f64, count: i32) -> String {
     if number.abs() < 1e-6 {
         return "0".to_string();
     }
@@ -263,15 +241,18 @@ pub fn digits(number: f64, count: i32) -> String {
     format!("{number:.after$}")
 }
 
-/// A table in the paper's layout, as Markdown: mean gap with its standard error, the paper's figure in brackets where there is
-/// one, the difference to the first row over its standard error (paired by instance), and the time of a whole run.
-#[must_use]
-pub fn markdown(rows: &[Row<'_>], columns: &[usize], paper: &dyn Fn(&str, usize) -> Option<f64>) -> String {
-    let mut text = String::from("| method |");
-    columns.iter().for_each(|steps| text += &format!(" {steps} |"));
-    text += " ms |\n|---|";
-    columns.iter().for_each(|_| text += "---|");
-    text += "---|\n";
+/// The head of a Markdown table.
+pub(crate) fn head(titles: impl IntoIterator<Item = String>) -> String {
+    let titles: Vec<String> = titles.into_iter().collect();
+    format!("| {} |\n|{}\n", titles.join(" | "), "---|".repeat(titles.len()))
+}
+
+/// A table in the paper's layout, as Markdown. A cell has the mean gap with its standard error, the paper's figure in brackets
+/// where there is one, and the difference to the first row in standard errors, paired by instance. The last column is the
+/// time of a whole run.
+pub(crate) fn markdown(rows: &[Row<'_>], columns: &[usize], paper: &dyn Fn(&str, usize) -> Option<f64>) -> String {
+    let steps = columns.iter().map(usize::to_string);
+    let mut text = head(["method".to_string()].into_iter().chain(steps).chain(["ms".to_string()]));
     let Some(first) = rows.first() else { return text };
     for (index, row) in rows.iter().enumerate() {
         text += &format!("| {} |", row.name);
@@ -282,13 +263,11 @@ pub fn markdown(rows: &[Row<'_>], columns: &[usize], paper: &dyn Fn(&str, usize)
             if let Some(theirs) = paper(&row.name, steps) {
                 text += &format!(" ({theirs})");
             }
-            if index > 0 {
-                let others = first.gaps(column, steps);
-                let differences: Vec<f64> = gaps.iter().zip(&others).map(|(a, b)| a - b).collect();
-                let Mean { mean, error } = Mean::of(&differences);
-                if error > 0.0 && gaps.len() == others.len() {
-                    text += &format!(" {:+.0}σ", mean / error);
-                }
+            let others = first.gaps(column, steps);
+            let differences: Vec<f64> = gaps.iter().zip(&others).map(|(a, b)| a - b).collect();
+            let Mean { mean, error } = Mean::of(&differences);
+            if index > 0 && error > 0.0 && gaps.len() == others.len() {
+                text += &format!(" {:+.0}σ", mean / error);
             }
             text += " |";
         }
@@ -299,25 +278,24 @@ pub fn markdown(rows: &[Row<'_>], columns: &[usize], paper: &dyn Fn(&str, usize)
     text
 }
 
-/// The same rows at equal times: mean gap in percent after so many milliseconds, of the runs that the last column has.
-#[must_use]
-pub fn markdown_by_time(rows: &[Row<'_>], milliseconds: &[f64]) -> String {
+/// The same rows at equal times: mean gap in percent after some milliseconds, of the runs of the last column.
+pub(crate) fn markdown_by_time(rows: &[Row<'_>], milliseconds: &[f64]) -> String {
     by_columns(rows, milliseconds, "ms", |runs, at| {
         let gaps: Vec<f64> = runs.iter().map(|run| run.gap_at(1e-3 * at)).collect();
         digits(Mean::of(&gaps).mean, 3)
     })
 }
 
-/// The same rows by what was to be reached: mean milliseconds and steps to a gap of so many percent, and the share of runs that
-/// got there if not all did; the means are of those.
-#[must_use]
-pub fn markdown_to_gap(rows: &[Row<'_>], percent: &[f64]) -> String {
+/// The same rows to equal gaps in percent: mean milliseconds and steps of the runs that reached the gap, and their number
+/// if not all did.
+pub(crate) fn markdown_to_gap(rows: &[Row<'_>], percent: &[f64]) -> String {
     by_columns(rows, percent, "%", |runs, gap| {
-        let steps: Vec<usize> = runs.iter().filter_map(|run| run.steps_to(gap)).collect();
-        let seconds: Vec<f64> = runs.iter().filter_map(|run| run.seconds_to(gap)).collect();
-        let mean_steps = Mean::of(&steps.iter().map(|&steps| steps as f64).collect::<Vec<_>>()).mean;
-        let means = format!("{} ms, {} steps", digits(1e3 * Mean::of(&seconds).mean, 3), digits(mean_steps, 3));
-        match seconds.len() {
+        let reached = || runs.iter().filter_map(|run| Some((run, run.steps_to(gap)?)));
+        let steps: Vec<f64> = reached().map(|(_, steps)| steps as f64).collect();
+        let seconds: Vec<f64> = reached().map(|(run, steps)| run.seconds_after(steps)).collect();
+        let milliseconds = digits(1e3 * Mean::of(&seconds).mean, 3);
+        let means = format!("{milliseconds} ms, {} steps", digits(Mean::of(&steps).mean, 3));
+        match steps.len() {
             0 => "never".to_string(),
             count if count == runs.len() => means,
             count => format!("{means} ({count} of {})", runs.len()),
@@ -325,18 +303,14 @@ pub fn markdown_to_gap(rows: &[Row<'_>], percent: &[f64]) -> String {
     })
 }
 
-/// A table with a column for each of some numbers, from the runs that the last column of steps has.
+/// A table with a column for each of some numbers, from the runs of the last column of steps.
 fn by_columns(rows: &[Row<'_>], columns: &[f64], unit: &str, cell: impl Fn(&[&Measurement], f64) -> String) -> String {
-    let mut text = String::from("| method |");
-    columns.iter().for_each(|column| text += &format!(" {column} {unit} |"));
-    text += "\n|---|";
-    columns.iter().for_each(|_| text += "---|");
-    text += "\n";
+    let titles = columns.iter().map(|column| format!("{column} {unit}"));
+    let mut text = head(["method".to_string()].into_iter().chain(titles));
     for row in rows {
-        text += &format!("| {} |", row.name);
         let runs = row.columns.last().map_or(&[][..], Vec::as_slice);
-        columns.iter().for_each(|&column| text += &format!(" {} |", cell(runs, column)));
-        text += "\n";
+        let cells: Vec<String> = columns.iter().map(|&column| cell(runs, column)).collect();
+        text += &format!("| {} | {} |\n", row.name, cells.join(" | "));
     }
     text
 }
@@ -364,7 +338,7 @@ mod tests {
     }
 
     #[test]
-    fn the_grid_is_chosen_by_what_it_should_be() {
+    fn the_grid_is_chosen_by_the_right_data() {
         let mut all = vec![];
         for (eta0, validation, test) in [(1.0, [50.0, 90.0], [60.0, 99.0]), (2.0, [70.0, 80.0], [50.0, 95.0])] {
             all.push(run("v", "constant", Some(eta0), true, &[0.0, validation[0], validation[1]]));

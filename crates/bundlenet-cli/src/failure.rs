@@ -1,51 +1,63 @@
 //! From errors to exit codes.
 
-use std::io::{self, Write};
+use std::fmt::Display;
+use std::io;
 
-use bundlenet::{Error, EvaluationError};
+use bundlenet::{Error, EvaluationError, InvalidSetting};
+
+use crate::output;
 
 /// Why a command ends without success.
 pub(crate) enum Failure {
-    /// Wrong usage or unreadable input.
-    Input(anyhow::Error),
+    /// The usage is wrong or the input is unreadable.
+    Input(String),
     /// The input was fine, and the run failed.
-    Run(anyhow::Error),
-    /// Failures that have been reported already, and the worst of their codes.
+    Run(String),
+    /// Everything has been reported already; the exit code that is left.
     Reported(u8),
 }
 
 impl Failure {
-    /// The exit code it leads to.
-    pub(crate) fn code(&self) -> u8 {
-        match self {
-            Self::Input(_) => 2,
-            Self::Run(_) => 1,
-            Self::Reported(code) => *code,
-        }
+    pub(crate) fn input(message: impl Display) -> Self {
+        Self::Input(message.to_string())
     }
 
-    /// Says what went wrong and gives the exit code.
+    pub(crate) fn run(message: impl Display) -> Self {
+        Self::Run(message.to_string())
+    }
+
+    /// Prints the message and returns the exit code.
     pub(crate) fn report(self) -> u8 {
-        let code = self.code();
-        let error = match self {
-            Self::Input(error) | Self::Run(error) => error,
+        let (message, code) = match self {
+            Self::Input(message) => (message, 2),
+            Self::Run(message) => (message, 1),
             Self::Reported(code) => return code,
         };
-        // A reader that has seen enough, such as `head`, is no failure.
-        if error.downcast_ref::<io::Error>().is_some_and(|error| error.kind() == io::ErrorKind::BrokenPipe) {
-            return 0;
-        }
-        // If even this cannot be written, the code must do.
-        let _ = writeln!(io::stderr(), "bundlenet: {error}");
+        output::note(&format!("bundlenet: {message}"));
         code
+    }
+}
+
+impl From<InvalidSetting> for Failure {
+    fn from(error: InvalidSetting) -> Self {
+        Self::input(error)
     }
 }
 
 impl From<Error> for Failure {
     fn from(error: Error) -> Self {
         match error {
-            Error::Write { .. } | Error::Training { .. } | Error::Example { .. } => Self::Run(error.into()),
-            _ => Self::Input(error.into()),
+            Error::Write { .. } | Error::Training { .. } | Error::Example { .. } => Self::run(error),
+            _ => Self::input(error),
+        }
+    }
+}
+
+impl From<bundlenet_problems::Error> for Failure {
+    fn from(error: bundlenet_problems::Error) -> Self {
+        match error {
+            bundlenet_problems::Error::Write { .. } => Self::run(error),
+            _ => Self::input(error),
         }
     }
 }
@@ -56,14 +68,21 @@ impl From<EvaluationError> for Failure {
             // The point came from the user.
             EvaluationError::PointLength { .. }
             | EvaluationError::Point { .. }
-            | EvaluationError::OutsideDomain { .. } => Self::Input(error.into()),
-            _ => Self::Run(error.into()),
+            | EvaluationError::OutsideDomain { .. } => Self::input(error),
+            _ => Self::run(error),
         }
     }
 }
 
 impl From<io::Error> for Failure {
     fn from(error: io::Error) -> Self {
-        Self::Run(error.into())
+        // A reader that closes the pipe early, such as `head`, is no failure.
+        if error.kind() == io::ErrorKind::BrokenPipe { Self::Reported(0) } else { Self::run(error) }
+    }
+}
+
+impl From<serde_json::Error> for Failure {
+    fn from(error: serde_json::Error) -> Self {
+        io::Error::from(error).into()
     }
 }

@@ -2,21 +2,20 @@
 
 use std::path::PathBuf;
 
-use bundlenet::problems::Split;
-use bundlenet::{Family, Generator, Problem, ReadOptions};
+use bundlenet_problems::{Family, Generator, Problem, ReadOptions, Split};
 use clap::Args;
 
 use crate::failure::Failure;
 use crate::output;
-use crate::solve::progress;
+use crate::run::progress;
 
-/// Generate a data set: a folder of instances and a manifest, the same for ever from the same seed
+/// Generate a data set: a folder of instances and a manifest; the same seed gives the same data
 #[derive(Args)]
 pub(crate) struct Generate {
     /// mc-sml-40, mc-sml-var, mc-big-40, mc-big-var, ga-10-100 or ga-20-400
     #[arg(value_name = "FAMILY")]
     family: Family,
-    /// How many instances; a longer data set begins with the shorter one
+    /// Number of instances; a larger data set contains the smaller one of the same seed
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     count: u64,
     /// Seed of all random numbers
@@ -25,10 +24,10 @@ pub(crate) struct Generate {
     /// Folder to write to
     #[arg(long, value_name = "DIR")]
     out: PathBuf,
-    /// Instance to perturb: its graph, and demands and costs (or profits and weights) with its statistics
+    /// Instance to vary: the new ones have its graph, and demands and costs (or profits and weights) with its statistics
     #[arg(long, value_name = "FILE")]
     base: Option<PathBuf>,
-    /// Number of commodities of every network design instance [default: as the family has it]
+    /// Number of commodities of every network design instance [default: that of the family]
     #[arg(long, value_name = "K")]
     commodities: Option<usize>,
 }

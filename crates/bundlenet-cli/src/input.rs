@@ -2,7 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
-use bundlenet::{Error, ParseError, Problem, Sense, Source, State};
+use bundlenet::{Error, Sense, State};
+use bundlenet_problems::{ParseError, Problem, Source};
 use clap::{Args, ValueEnum};
 
 use crate::failure::Failure;
@@ -10,14 +11,14 @@ use crate::failure::Failure;
 /// An instance in a file.
 #[derive(Args)]
 pub(crate) struct Instance {
-    /// Instance: JSON, .dat, .dow or generalised assignment text, plain or gzip; the content tells which
+    /// Instance: JSON, .dat, .dow or generalised assignment text, plain or gzip
     #[arg(value_name = "FILE")]
     pub(crate) file: PathBuf,
     /// Sense of a generalised assignment file that does not state it: min with `= 1`, max with `<= 1`
     /// [default: min for text, max for JSON]
     #[arg(long, value_enum)]
     sense: Option<SenseName>,
-    /// Which problem of a file that holds several, counted from 1
+    /// Number of the problem in a file with several problems, counted from 1
     #[arg(long, value_name = "N")]
     problem: Option<usize>,
 }
@@ -46,7 +47,7 @@ impl Instance {
         Ok(self.source()?.choose(self.problem)?)
     }
 
-    /// The chosen problem, beside what the file is.
+    /// The chosen problem, and the source it is from.
     pub(crate) fn read_with_source(&self) -> Result<(Source, Problem), Failure> {
         let source = self.source()?;
         let problem = source.clone().choose(self.problem)?;
@@ -54,18 +55,17 @@ impl Instance {
     }
 }
 
-/// What a data set is called: the family it is generated from, or its folder.
+/// The name of a data set: its family if it is generated, else its folder.
 pub(crate) fn source_name(source: &str) -> String {
     match source.strip_prefix("generate:") {
         Some(recipe) => recipe.split(':').next().unwrap_or(recipe).to_string(),
         None => {
-            let path = std::path::Path::new(source);
-            path.file_name().map_or_else(|| source.to_string(), |name| name.to_string_lossy().into_owned())
+            Path::new(source).file_name().map_or_else(|| source.to_string(), |name| name.to_string_lossy().into_owned())
         }
     }
 }
 
-/// The state in a file, or multipliers as a flat JSON array: the content tells which.
+/// Reads a state, or multipliers as a flat JSON array; the content of the file decides.
 pub(crate) fn read_start(path: &Path, dimension: usize) -> Result<State, Failure> {
     let bytes = std::fs::read(path).map_err(|source| Error::Read { path: path.to_path_buf(), source })?;
     if !State::is_state(&bytes) {
@@ -76,7 +76,7 @@ pub(crate) fn read_start(path: &Path, dimension: usize) -> Result<State, Failure
         found if found == dimension => Ok(state),
         found => {
             let (path, found) = (path.to_path_buf(), format!("one of {found}"));
-            Err(Error::State { path, expected: format!("a state of {dimension} multipliers"), found }.into())
+            Err(Error::Content { path, expected: format!("a state of {dimension} multipliers"), found }.into())
         }
     }
 }
@@ -86,7 +86,7 @@ fn multipliers(path: &Path, text: &str, dimension: usize) -> Result<Vec<f64>, Fa
     let wrong = |line: usize, found: String| {
         let file = path.display().to_string();
         let expected = format!("a flat JSON array of {dimension} finite numbers");
-        Failure::from(Error::from(ParseError { file, line, expected, found }))
+        Failure::input(ParseError { file, line, expected, found })
     };
     let multipliers: Vec<f64> =
         serde_json::from_str(text).map_err(|error| wrong(error.line().max(1), error.to_string()))?;

@@ -1,6 +1,7 @@
-//! `bundlenet inspect`: what is this file?
+//! `bundlenet inspect`: family and sizes of an instance.
 
-use bundlenet::{Domain, Minimized, Problem};
+use bundlenet::{Domain, Function};
+use bundlenet_problems::{Problem, Source};
 use clap::Args;
 use serde::Serialize;
 
@@ -8,7 +9,7 @@ use crate::failure::Failure;
 use crate::input::Instance;
 use crate::output;
 
-/// Say what an instance is: family, sizes, ratios, value of the dual at 0
+/// Describe an instance: family, sizes, ratios, value of the dual at 0
 #[derive(Args)]
 pub(crate) struct Inspect {
     #[command(flatten)]
@@ -69,7 +70,7 @@ impl Inspect {
 }
 
 impl Report {
-    fn new(source: &bundlenet::Source, problem: &Problem) -> Result<Self, Failure> {
+    fn new(source: &Source, problem: &Problem) -> Result<Self, Failure> {
         let finite = |number: f64| number.is_finite().then_some(number);
         let (sizes, problem_sense) = match problem {
             Problem::NetworkDesign(instance) => (
@@ -94,7 +95,7 @@ impl Report {
         };
         let mut dual = problem.dual();
         let components = dual.as_sum().map_or(1, |sum| sum.component_count());
-        let mut function = Minimized::new(&mut *dual)?;
+        let mut function = Function::new(&mut *dual)?;
         let (dimension, sense) = (function.dim(), function.sense());
         let value = function.evaluate(&vec![0.0; dimension], &mut vec![0.0; dimension])?;
         Ok(Self {

@@ -1,4 +1,4 @@
-//! The program `bundlenet`: one file for each subcommand, no mathematics.
+//! The program `bundlenet`: one file for each command, no mathematics.
 //!
 //! Exit codes: 0 success, 1 a run failed, 2 wrong usage or unreadable input.
 
@@ -6,21 +6,28 @@
 #![warn(clippy::unwrap_used, clippy::expect_used, clippy::print_stdout, clippy::print_stderr)]
 
 mod bench;
+mod campaign;
 mod convert;
 mod demo;
 mod evaluate;
+mod experiment;
 mod failure;
 mod generate;
 mod input;
 mod inspect;
 mod models;
+mod monitor;
+mod options;
 mod output;
 mod paper;
+mod plot;
 mod primal;
 mod reference;
 mod report;
 mod reproduce;
+mod run;
 mod solve;
+mod solve_report;
 mod train;
 
 use std::ffi::OsString;
@@ -38,7 +45,7 @@ struct Program {
 
 #[derive(Subcommand)]
 enum Command {
-    Solve(solve::Solve),
+    Solve(Box<solve::Solve>),
     Train(train::Train),
     Models(models::Models),
     Model(models::ShowModel),
@@ -52,24 +59,26 @@ enum Command {
     Convert(convert::Convert),
 }
 
-/// Runs the program and gives its exit code; `arguments` as the shell gives them, the name of the program first.
+/// Runs the program and returns its exit code. The first argument is the name or the path of the program.
 pub fn run<Argument: Into<OsString> + Clone>(arguments: impl IntoIterator<Item = Argument>) -> u8 {
-    let program = match Program::try_parse_from(arguments) {
+    let arguments: Vec<OsString> = arguments.into_iter().map(Into::into).collect();
+    let program = match Program::try_parse_from(&arguments) {
         Ok(program) => program,
         Err(error) => {
-            // If even this cannot be written, the code must do.
+            // If the message cannot be written, the exit code is left.
             let _ = error.print();
             return u8::try_from(error.exit_code()).unwrap_or(2);
         }
     };
+    let line = command_line(&arguments);
     let result = match program.command {
         Command::Solve(command) => command.run(),
         Command::Train(command) => command.run(),
         Command::Models(command) => command.run(),
         Command::Model(command) => command.run(),
-        Command::Demo(command) => command.run(),
-        Command::Reproduce(command) => command.run(),
-        Command::Bench(command) => command.run(),
+        Command::Demo(command) => command.run(line),
+        Command::Reproduce(command) => command.run(line),
+        Command::Bench(command) => command.run(line),
         Command::Reference(command) => command.run(),
         Command::Inspect(command) => command.run(),
         Command::Evaluate(command) => command.run(),
@@ -79,5 +88,33 @@ pub fn run<Argument: Into<OsString> + Clone>(arguments: impl IntoIterator<Item =
     match result {
         Ok(()) => 0,
         Err(failure) => failure.report(),
+    }
+}
+
+/// The command as a user types it into a shell, whatever the path of the program.
+fn command_line(arguments: &[OsString]) -> String {
+    let quoted = |argument: &OsString| {
+        let text = argument.to_string_lossy();
+        let is_plain = |letter: char| letter.is_alphanumeric() || "-_./:=,+@%".contains(letter);
+        if !text.is_empty() && text.chars().all(is_plain) {
+            return format!(" {text}");
+        }
+        format!(" '{}'", text.replace('\'', r"'\''"))
+    };
+    let arguments: String = arguments.iter().skip(1).map(quoted).collect();
+    format!("bundlenet{arguments}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_command_has_the_programs_name_once_and_can_be_pasted() {
+        let line = |program: &str| {
+            command_line(&[program, "bench", "my data", "--out=it's", "--steps=5,20"].map(OsString::from))
+        };
+        let expected = r"bundlenet bench 'my data' '--out=it'\''s' --steps=5,20";
+        assert_eq!([line("bundlenet"), line("/usr/local/bin/bundlenet")], [expected, expected]);
     }
 }

@@ -1,17 +1,16 @@
-//! `bundlenet models` and `bundlenet model`: what trained networks there are, and what is known of one.
+//! `bundlenet models` and `bundlenet model`: a list of trained networks, and the card of one.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use bundlenet::learn::Precision;
-use bundlenet::{Error, Model};
+use bundlenet::{Architecture, Card, Error, Model, Precision};
 use clap::Args;
 use serde::Serialize;
 
 use crate::failure::Failure;
 use crate::output;
 
-/// List the models: the general one that is built in, and those in a folder
+/// List trained networks: the built-in general model and those of a folder
 #[derive(Args)]
 pub(crate) struct Models {
     /// Folder of checkpoints [default: models, if there is one]
@@ -22,13 +21,13 @@ pub(crate) struct Models {
     json: bool,
 }
 
-/// Show the card of a model: configuration, data, validation gaps; without a file, of the general one that is built in
+/// Show the card of a model: architecture, training data, validation gaps
 #[derive(Args)]
 pub(crate) struct ShowModel {
-    /// A checkpoint
+    /// Checkpoint [default: the built-in general model]
     #[arg(value_name = "FILE")]
     file: Option<PathBuf>,
-    /// Write it with 16 bits for each weight instead of 32
+    /// Also write the model with 16 bits for each weight instead of 32
     #[arg(long, value_name = "OUT")]
     half: Option<PathBuf>,
     /// Print one JSON object
@@ -36,15 +35,15 @@ pub(crate) struct ShowModel {
     json: bool,
 }
 
-/// What the general model's file is called.
+/// The name of the general model in place of a file.
 const BUILT_IN: &str = "built in";
 
 #[derive(Serialize)]
 struct Report<'a> {
     file: String,
     weights: usize,
-    architecture: &'a bundlenet::learn::Architecture,
-    card: &'a bundlenet::learn::Card,
+    architecture: &'a Architecture,
+    card: &'a Card,
 }
 
 impl<'a> Report<'a> {
@@ -69,12 +68,14 @@ impl Models {
             let entries = std::fs::read_dir(&folder).map_err(|source| Error::Read { path: folder, source })?;
             files.extend(entries.filter_map(|entry| Some(entry.ok()?.path())));
             files.retain(|path| path.extension().is_some_and(|extension| extension == "safetensors"));
+            // The state of a training is no model.
+            files.retain(|path| !path.ends_with("state.safetensors"));
             files.sort();
         }
         for file in files {
             match Model::load(&file) {
                 Ok(model) => models.push((file, model)),
-                // One file that is no model must not hide the others.
+                // One file that is no model does not hide the others.
                 Err(error) => output::note(&format!("bundlenet: {error}")),
             }
         }
@@ -103,7 +104,7 @@ impl ShowModel {
         if self.json {
             return output::json(&report);
         }
-        let architecture = toml::to_string(report.architecture).map_err(|error| Failure::Run(error.into()))?;
+        let architecture = toml::to_string(report.architecture).map_err(Failure::run)?;
         let mut rows = vec![
             ("name", report.card.name.clone()),
             ("weights", report.weights.to_string()),

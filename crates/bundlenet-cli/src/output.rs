@@ -1,39 +1,43 @@
-//! Results to standard output.
+//! Results to standard output and to files, messages to standard error.
 
 use std::io::{self, Write};
 use std::path::Path;
 
-use bundlenet::{Oracle, Problem, Sense};
+use bundlenet::{Error, Oracle, Sense};
+use bundlenet_problems::Problem;
 use serde::Serialize;
 
 use crate::failure::Failure;
 
-/// One JSON object, on a line of its own.
+/// Prints one JSON value on a line of its own.
 pub(crate) fn json(result: &impl Serialize) -> Result<(), Failure> {
-    let mut text = serde_json::to_string(result).map_err(io::Error::from)?;
-    text.push('\n');
-    Ok(io::stdout().lock().write_all(text.as_bytes())?)
+    line(&serde_json::to_string(result)?)
 }
 
-/// A line of text.
+/// Prints a line of text.
 pub(crate) fn line(text: &str) -> Result<(), Failure> {
-    Ok(writeln!(io::stdout().lock(), "{text}")?)
+    Ok(io::stdout().lock().write_all(format!("{text}\n").as_bytes())?)
 }
 
-/// A line of talk, to standard error.
+/// Prints a message to standard error.
 pub(crate) fn note(text: &str) {
-    // If even this cannot be written, the work goes on.
+    // The work goes on if the message cannot be written.
     let _ = writeln!(io::stderr(), "{text}");
 }
 
-/// Names and values in two columns.
+/// Prints names and values in two columns.
 pub(crate) fn table(rows: &[(&str, String)]) -> Result<(), Failure> {
     let width = rows.iter().map(|(name, _)| name.len()).max().unwrap_or(0);
-    let text: String = rows.iter().map(|(name, value)| format!("{name:<width$}  {value}\n")).collect();
-    Ok(io::stdout().lock().write_all(text.as_bytes())?)
+    let lines: Vec<String> = rows.iter().map(|(name, value)| format!("{name:<width$}  {value}")).collect();
+    line(&lines.join("\n"))
 }
 
-/// What a report is about; the first fields of its JSON object.
+/// Writes a file.
+pub(crate) fn file(path: &Path, text: &str) -> Result<(), Failure> {
+    Ok(std::fs::write(path, text).map_err(|source| Error::Write { path: path.to_path_buf(), source })?)
+}
+
+/// The instance of a report; the first fields of its JSON object.
 #[derive(Serialize)]
 pub(crate) struct Subject {
     pub(crate) file: String,
@@ -53,13 +57,13 @@ impl Subject {
         }
     }
 
-    /// Which way the value bounds the problem.
+    /// The kind of bound that a value of the dual is.
     pub(crate) fn bound(&self) -> &'static str {
         if self.sense == "max" { "lower" } else { "upper" }
     }
 }
 
-/// What `--json` calls a problem family.
+/// The name of a problem family in JSON.
 pub(crate) fn problem_name(problem: &Problem) -> &'static str {
     match problem {
         Problem::NetworkDesign(_) => "network-design",
@@ -67,7 +71,7 @@ pub(crate) fn problem_name(problem: &Problem) -> &'static str {
     }
 }
 
-/// What `--json` calls a sense.
+/// The name of a sense in JSON.
 pub(crate) fn sense_name(sense: Sense) -> &'static str {
     match sense {
         Sense::Minimize => "min",

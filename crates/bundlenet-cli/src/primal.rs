@@ -2,19 +2,19 @@
 
 use std::path::Path;
 
-use bundlenet::problems::assignment::Placement;
-use bundlenet::problems::network_design::Design;
-use bundlenet::{Error, ProblemPrimal, Recovered, Violation};
+use bundlenet_problems::assignment::Placement;
+use bundlenet_problems::network_design::Design;
+use bundlenet_problems::{ProblemPrimal, Recovered, Violation};
 use serde::Serialize;
 
 use crate::failure::Failure;
-use crate::output::Subject;
+use crate::output::{self, Subject};
 
 #[derive(Serialize)]
 struct File<'a, S> {
     #[serde(flatten)]
     subject: &'a Subject,
-    /// Of the dual.
+    /// Value of the dual.
     bound: f64,
     largest_violation: f64,
     total_violation: f64,
@@ -26,7 +26,7 @@ struct File<'a, S> {
 #[derive(Serialize)]
 struct Flows {
     value: f64,
-    /// Arcs that are open, and how far.
+    /// Open arcs, and the share of each that is open.
     designs: Vec<(usize, f64)>,
     /// Commodities, arcs and amounts.
     flows: Vec<(usize, usize, f64)>,
@@ -35,7 +35,7 @@ struct Flows {
 #[derive(Serialize)]
 struct Shares {
     value: f64,
-    /// Items, bins and how much of the item is there.
+    /// Items, bins, and the share of the item in the bin.
     shares: Vec<(usize, usize, f64)>,
 }
 
@@ -45,9 +45,7 @@ pub(crate) fn write(path: &Path, subject: &Subject, bound: f64, primal: &Problem
         ProblemPrimal::NetworkDesign(recovered) => text(subject, bound, recovered, flows),
         ProblemPrimal::Assignment(recovered) => text(subject, bound, recovered, shares),
     };
-    let text = text.map_err(std::io::Error::from)? + "\n";
-    std::fs::write(path, text).map_err(|source| Error::Write { path: path.to_path_buf(), source })?;
-    Ok(())
+    output::file(path, &(text? + "\n"))
 }
 
 fn text<S, T: Serialize>(

@@ -1,30 +1,29 @@
-//! `bundlenet reference`: dual optima to nine digits, for measuring gaps against.
+//! `bundlenet reference`: dual optima to nine digits, by which gaps are measured.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicBool, Ordering};
 
-use bundlenet::{
-    Error, Granularity, Limits, ParseError, Problem, ReadOptions, Settings, Silent, Status, Tolerances, solve,
-};
+use bundlenet::{Error, Limits, Settings, Solution, Solver, Status};
+use bundlenet_problems::{ParseError, Problem, ReadOptions};
 use clap::Args;
 use serde::{Deserialize, Serialize};
 
 use crate::failure::Failure;
 use crate::input::SenseName;
 use crate::output;
-use crate::solve::{interrupt_flag, progress};
+use crate::run::{interrupt_flag, progress};
 
-/// What an optimum may be off by, relative.
+/// Largest relative error of an optimum.
 const TOLERANCE: f64 = 1e-9;
 
-/// Compute dual optima to 1e-9 relative; resumes where it was interrupted
+/// Compute dual optima to a relative 1e-9; continues after an interruption
 #[derive(Args)]
 pub(crate) struct Reference {
     /// Instances, or folders of them
     #[arg(value_name = "FILE|DIR", required = true)]
     paths: Vec<PathBuf>,
-    /// JSON file of optima; those it holds already are not computed again
+    /// JSON file of optima; those that it already holds are not computed again
     #[arg(long, value_name = "golds.json")]
     out: PathBuf,
     /// Sense of a generalised assignment file that does not state it [default: min for text, max for JSON]
@@ -39,11 +38,11 @@ pub(crate) struct Reference {
 #[derive(Clone, Debug, Serialize, Deserialize)]
 struct Optimum {
     value: f64,
-    /// Whether the stop test held at 1e-9.
+    /// `optimal` if the stop test holds at 1e-9.
     status: String,
-    /// The stop test's relative gap.
+    /// Relative gap of the stop test.
     estimate: Option<f64>,
-    /// The relative gap proved, or null where nothing proves it.
+    /// Proved relative gap, or null without a proof.
     certificate: Option<f64>,
     steps: usize,
     seconds: f64,
@@ -53,15 +52,9 @@ impl Reference {
     pub(crate) fn run(self) -> Result<(), Failure> {
         let files = self.instances()?;
         let mut optima = read(&self.out)?;
-        let settings = Settings {
-            limits: Limits { seconds: Some(self.time_limit), ..Limits::default() },
-            tolerances: Tolerances { gap: TOLERANCE },
-            // Combinations of each component's cuts are what proves an optimum.
-            cuts: Granularity::Component,
-            ..Settings::default()
-        }
-        .check()
-        .map_err(|error| Failure::Input(error.into()))?;
+        let limits = Limits { seconds: Some(self.time_limit), ..Limits::default() };
+        let settings = Settings { limits, ..Settings::exact() };
+        let _ = Solver::new(settings.clone())?;
         let interrupt = interrupt_flag();
         let bar = progress(files.len());
         let (mut computed, mut open, mut unreadable) = (0, vec![], None);
@@ -70,13 +63,9 @@ impl Reference {
             if optima.get(name).is_some_and(|optimum| optimum.status == Status::Optimal.to_string()) {
                 continue;
             }
-            let options = ReadOptions { sense: self.sense.map(Into::into), problem: None };
-            let solved = Problem::read(path, options)
-                .map_err(Failure::from)
-                .and_then(|problem| Ok(solve(&mut *problem.dual(), None, &settings, &mut Silent, Some(interrupt))?));
-            let solution = match solved {
+            let solution = match self.solve(path, &settings, interrupt) {
                 Ok(solution) => solution,
-                // One file that is no instance must not cost the optima of the others.
+                // One unreadable file must not cost the optima of the others.
                 Err(failure) => {
                     unreadable.get_or_insert(failure);
                     continue;
@@ -86,17 +75,9 @@ impl Reference {
                 break;
             }
             if solution.status != Status::Optimal {
-                open.push(name.clone());
+                open.push(name.as_str());
             }
-            let optimum = Optimum {
-                value: solution.value,
-                status: solution.status.to_string(),
-                estimate: solution.estimate,
-                certificate: solution.certificate,
-                steps: solution.steps,
-                seconds: solution.seconds,
-            };
-            optima.insert(name.clone(), optimum);
+            optima.insert(name.clone(), Optimum::of(&solution));
             computed += 1;
             write(&self.out, &optima)?;
         }
@@ -110,27 +91,37 @@ impl Reference {
         ])?;
         if interrupt.load(Ordering::Relaxed) {
             let left = files.keys().filter(|name| !optima.contains_key(*name)).count();
-            return Err(Failure::Run(anyhow::anyhow!(
-                "interrupted with {left} instances left; the same command goes on"
-            )));
+            return Err(Failure::run(format!("interrupted with {left} instances left; the same command continues")));
         }
-        if let Some(failure) = unreadable {
-            return Err(failure);
-        }
-        match open.first() {
-            None => Ok(()),
-            Some(first) => Err(Failure::Run(anyhow::anyhow!(
-                "{} of {} instances not solved to {TOLERANCE:e} within {} s, {first} among them",
-                open.len(),
-                files.len(),
-                self.time_limit
-            ))),
-        }
+        unreadable.map_or(Ok(()), Err)?;
+        self.check_all_solved(&open, files.len())
+    }
+
+    fn solve(&self, path: &Path, settings: &Settings, interrupt: &AtomicBool) -> Result<Solution, Failure> {
+        let options = ReadOptions { sense: self.sense.map(Into::into), problem: None };
+        let problem = Problem::read(path, options)?;
+        Ok(Solver::new(settings.clone())?.interrupt(interrupt).solve(&mut *problem.dual())?)
+    }
+
+    fn check_all_solved(&self, open: &[&str], count: usize) -> Result<(), Failure> {
+        let Some(first) = open.first() else { return Ok(()) };
+        Err(Failure::run(format!(
+            "{} of {count} instances not solved to {TOLERANCE:e} within {} s, {first} among them",
+            open.len(),
+            self.time_limit
+        )))
+    }
+}
+
+impl Optimum {
+    fn of(solution: &Solution) -> Self {
+        let Solution { value, status, estimate, certificate, steps, seconds, .. } = *solution;
+        Self { value, status: status.to_string(), estimate, certificate, steps, seconds }
     }
 }
 
 impl Reference {
-    /// Names and paths of all instances; of a folder, every file but a manifest and what this command writes.
+    /// Names and paths of all instances. Of a folder: every file but the manifest and the files of this command.
     fn instances(&self) -> Result<BTreeMap<String, PathBuf>, Failure> {
         let mut files = vec![];
         for path in &self.paths {
@@ -145,10 +136,10 @@ impl Reference {
         let mut named: BTreeMap<String, PathBuf> = BTreeMap::new();
         for path in files {
             let name = path.file_name().map_or_else(String::new, |name| name.to_string_lossy().into_owned());
-            // Optima go by file name: two files of the same name would pass for one.
+            // An optimum is stored under its file name, so two files of one name would be mixed up.
             if let Some(other) = named.insert(name, path.clone()) {
                 let (first, second) = (other.display(), path.display());
-                return Err(Failure::Input(anyhow::anyhow!(
+                return Err(Failure::input(format!(
                     "expected instances with different file names, found {first} and {second}: use an --out for each"
                 )));
             }
@@ -173,13 +164,13 @@ fn read(path: &Path) -> Result<BTreeMap<String, Optimum>, Failure> {
     serde_json::from_str(&text).map_err(|error| {
         let expected = "optima written by this command".to_string();
         let (file, line) = (path.display().to_string(), error.line().max(1));
-        Error::from(ParseError { file, line, expected, found: error.to_string() }).into()
+        Failure::input(ParseError { file, line, expected, found: error.to_string() })
     })
 }
 
 /// Writes beside the file and renames, so that a kill at any moment leaves a whole file.
 fn write(path: &Path, optima: &BTreeMap<String, Optimum>) -> Result<(), Failure> {
-    let text = serde_json::to_string_pretty(optima).map_err(std::io::Error::from)? + "\n";
+    let text = serde_json::to_string_pretty(optima)? + "\n";
     let beside = part(path);
     std::fs::write(&beside, text)
         .and_then(|()| std::fs::rename(&beside, path))
@@ -187,7 +178,7 @@ fn write(path: &Path, optima: &BTreeMap<String, Optimum>) -> Result<(), Failure>
     Ok(())
 }
 
-/// Where a file is written before it takes its name.
+/// The file that is written first and then renamed.
 fn part(path: &Path) -> PathBuf {
     path.with_extension("json.part")
 }

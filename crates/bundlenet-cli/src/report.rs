@@ -1,8 +1,8 @@
-//! The report of an experiment: one page that needs nothing else.
+//! The report of an experiment: one HTML page without other files.
 
-use bundlenet::experiment::{Choice, Measurement, Row, rows};
 use serde::Serialize;
 
+use crate::experiment::{Choice, Measurement, Row, rows};
 use crate::failure::Failure;
 use crate::paper;
 
@@ -45,7 +45,7 @@ struct Time {
     other: f64,
 }
 
-/// The page for some runs.
+/// The page of some runs.
 pub(crate) fn page(command: &str, all: &[Measurement], names: &[&str], columns: &[usize]) -> Result<String, Failure> {
     let data_sets = names.iter().map(|name| data_set(all, name, columns)).collect();
     let data = Data {
@@ -56,7 +56,7 @@ pub(crate) fn page(command: &str, all: &[Measurement], names: &[&str], columns: 
         steps: columns,
         data_sets,
     };
-    let json = serde_json::to_string(&data).map_err(std::io::Error::from)?;
+    let json = serde_json::to_string(&data)?;
     // A name with a tag in it must not end the script.
     Ok(PAGE.replace("__DATA__", &json.replace('<', "\\u003c")))
 }
@@ -70,7 +70,7 @@ fn data_set<'a>(all: &'a [Measurement], name: &'a str, columns: &[usize]) -> Dat
 }
 
 fn method(row: &Row<'_>, data_set: &str, columns: &[usize]) -> Method {
-    // Curves are those of the variant chosen for the last column.
+    // Curves are of the step length chosen for the last column.
     let runs = row.columns.last().map_or(&[][..], |runs| runs);
     let last = columns.last().copied().unwrap_or(0);
     let count = runs.len().max(1) as f64;
@@ -105,7 +105,7 @@ fn method(row: &Row<'_>, data_set: &str, columns: &[usize]) -> Method {
     }
 }
 
-/// The processor and its number of cores, as far as the system tells.
+/// The processor, if the system names it, and its number of cores.
 fn machine() -> String {
     let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
     let text = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();

@@ -1,168 +1,203 @@
-//! `bundlenet reproduce`: the paper's tables, with its figures beside ours.
+//! `bundlenet reproduce`: the tables of the paper, with its figures beside ours.
 
 use std::ops::ControlFlow;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
+use std::sync::Arc;
 
-use bundlenet::experiment::{Choice, Contender, Mean, Measurement, digits, rows};
-use bundlenet::learn::train::{TrainSettings, train};
-use bundlenet::learn::{Attention, Sampling};
-use bundlenet::{Error, Family, Model};
+use bundlenet::train::{
+    DataSettings, EvolutionSettings, GradientSettings, Loss, TrainSettings, ValidationSettings, train,
+};
+use bundlenet::{Architecture, Attention, Model, Sampling};
+use bundlenet_problems::Family;
 use clap::{Args, ValueEnum};
 
-use crate::bench::{DataSet, Options, experiment, network, read_runs};
+use crate::bench::{DataSet, Options, network};
+use crate::campaign::{read_runs, run_campaign};
+use crate::experiment::{Choice, Contender, Mean, Measurement, digits, head, rows};
 use crate::failure::Failure;
 use crate::output;
+use crate::train::load;
 
-/// Make the paper's tables: out of the box on generated data, or on the published ones
+/// Make the tables of the paper, on generated data or on the published data
 #[derive(Args)]
 pub(crate) struct Reproduce {
     #[arg(value_enum)]
     table: Table,
-    /// Folder for everything that comes of it
+    /// Folder for runs, tables, report and trained models
     #[arg(long, value_name = "OUT_DIR")]
     out: PathBuf,
-    /// Published data of a family instead of generated ones, such as mc-sml-40=DIR; may be repeated
+    /// Published data of a family instead of generated data, such as mc-sml-40=DIR; may be repeated
     #[arg(long, value_name = "FAMILY=DIR", value_parser = family_folder)]
     data: Vec<(Family, String)>,
-    /// The same to choose the grid by (and to train on, for `sampling`)
+    /// Published data by which the grid is chosen (for `sampling`: to train on), such as mc-sml-40=DIR; may be repeated
     #[arg(long, value_name = "FAMILY=DIR", value_parser = family_folder)]
     validation: Vec<(Family, String)>,
     /// Only these families [default: all six; for `sampling`, mc-sml-40]
     #[arg(long, value_name = "FAMILY,...", value_delimiter = ',')]
     families: Vec<Family>,
-    /// Folder of the trained models
+    /// Folder of the trained models, one for each family
     #[arg(long, value_name = "DIR", default_value = "models")]
     models: PathBuf,
     /// A small version that takes minutes: few instances, short trainings
     #[arg(long)]
     quick: bool,
-    /// Instances solved at the same time; more than one makes the times of each longer
+    /// Instances solved at the same time; more than one makes each of them slower
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..))]
     threads: u16,
+    /// The command line, for the report.
+    #[arg(skip)]
+    command: String,
 }
 
 #[derive(Clone, Copy, PartialEq, ValueEnum)]
 enum Table {
-    /// Table 1: six data sets, seven methods, four step counts; `auto`, `hybrid`, `component`, `aggregated` and the general model beside them
+    /// Table 1: six data sets, seven methods, four numbers of steps; also `auto`, `hybrid`, `component`, `aggregated` and
+    /// the general model
     Main,
-    /// Softmax and sparsemax, with sampling of nothing, the step, and the attention too; trains six networks
+    /// Softmax and sparsemax, with sampling of nothing, of the step, and of the attention; trains six networks
     Sampling,
     /// Every model on every data set
     Cross,
-    /// The best initial step length of each method: the paper's decades, and half-decades beside them
+    /// The best initial step length of each method, on the grid of the paper and on a finer one
     Grid,
 }
 
 impl Reproduce {
-    pub(crate) fn run(self) -> Result<(), Failure> {
+    pub(crate) fn run(mut self, command: String) -> Result<(), Failure> {
+        self.command = command;
         let families = match (self.families.is_empty(), self.table) {
             (false, _) => self.families.clone(),
             (true, Table::Sampling) => vec![Family::McSml40],
             (true, _) => Family::ALL.to_vec(),
         };
         let sets: Result<Vec<DataSet>, Failure> = families.iter().map(|family| self.data_set(*family)).collect();
-        let sets = sets?;
         match self.table {
-            Table::Main => {
-                let options = self
-                    .options("auto,hybrid,component,aggregated,hard,balancing,soft,constant,descent,adam", &DECADES);
-                let methods = options.contenders()?;
-                let own = self.load_models(&families)?;
-                experiment(&options, sets, &|name| {
-                    let special = own.iter().filter(|(model, _)| model == name);
-                    let special = special.map(|(name, model)| network(model, name));
-                    special.chain([network(&Model::general(), "general")]).chain(methods.clone()).collect()
-                })
-            }
-            Table::Cross => {
-                let options = self.options("", &[]);
-                let own = self.load_models(&Family::ALL)?;
-                let mut models: Vec<Contender> = own.iter().map(|(name, model)| network(model, name)).collect();
-                models.push(network(&Model::general(), "general"));
-                experiment(&options, sets, &|_| models.clone())
-            }
-            Table::Grid => {
-                let options = self.options("hard,balancing,soft,constant,descent,adam", &HALF_DECADES);
-                let methods = options.contenders()?;
-                let names: Vec<String> = sets.iter().map(|set| set.name.clone()).collect();
-                experiment(&options, sets, &|_| methods.clone())?;
-                grid_table(&options, &names)
-            }
-            Table::Sampling => self.sampling(&families, sets),
+            Table::Main => self.main(&families, sets?),
+            Table::Cross => self.cross(sets?),
+            Table::Grid => self.grid(sets?),
+            Table::Sampling => self.sampling(&families, sets?),
         }
+    }
+
+    fn main(&self, families: &[Family], sets: Vec<DataSet>) -> Result<(), Failure> {
+        let names = "auto,hybrid,component,aggregated,hard,balancing,soft,constant,descent,adam";
+        let options = self.options(names, &DECADES);
+        let methods = options.contenders()?;
+        let own = self.load_models(families)?;
+        let general = network(&Model::general(), "general")?;
+        run_campaign(&options, sets, &|name| {
+            let special = own.iter().filter(|model| model.name == format!("network {name}"));
+            special.chain([&general]).chain(&methods).cloned().collect()
+        })
+    }
+
+    fn cross(&self, sets: Vec<DataSet>) -> Result<(), Failure> {
+        let mut models = self.load_models(&Family::ALL)?;
+        models.push(network(&Model::general(), "general")?);
+        run_campaign(&self.options("", &[]), sets, &|_| models.clone())
+    }
+
+    fn grid(&self, sets: Vec<DataSet>) -> Result<(), Failure> {
+        let options = self.options("hard,balancing,soft,constant,descent,adam", &HALF_DECADES);
+        let methods = options.contenders()?;
+        let names: Vec<String> = sets.iter().map(|set| set.name.clone()).collect();
+        run_campaign(&options, sets, &|_| methods.clone())?;
+        grid_table(&options, &names)
+    }
+
+    /// Trains six variants of the paper's network and compares them.
+    fn sampling(&self, families: &[Family], sets: Vec<DataSet>) -> Result<(), Failure> {
+        let attentions = [(Attention::Softmax, "softmax"), (Attention::Sparsemax, "sparsemax")];
+        let samplings = [(Sampling::None, "none"), (Sampling::Step, "step"), (Sampling::Attention, "attention")];
+        let mut models: Vec<(&str, Contender)> = vec![];
+        for family in families {
+            for (attention, attention_name) in attentions {
+                for (sampling, sampling_name) in samplings {
+                    let mut settings = self.variant(*family);
+                    settings.name = format!("{attention_name}, sampling {sampling_name}");
+                    (settings.network.attention, settings.network.sampling) = (attention, sampling);
+                    let folder = self.out.join(format!("{family}-{attention_name}-{sampling_name}"));
+                    output::note(&format!("training {}", folder.display()));
+                    train(&settings, || load(&settings.data), &folder, true, &|_| ControlFlow::Continue(()))?;
+                    let model = Arc::new(Model::load(folder.join("last.safetensors"))?);
+                    models.push((family.name(), network(&model, &settings.name)?));
+                }
+            }
+        }
+        run_campaign(&self.options("", &[]), sets, &|name| {
+            let own = models.iter().filter(|(family, _)| *family == name);
+            own.map(|(_, contender)| contender.clone()).collect()
+        })
+    }
+
+    /// The paper's recipe on the data of a family.
+    fn variant(&self, family: Family) -> TrainSettings {
+        let mut settings = paper_recipe();
+        let own = source(&self.validation, family);
+        settings.data.train = vec![own.unwrap_or_else(|| format!("generate:{family}:400:1"))];
+        settings.data.validation_limit = Some(16);
+        if self.quick {
+            settings.network.hidden = 16;
+            settings.network.decoder = 64;
+            settings.gradient.updates = 100;
+            settings.gradient.rate = 2e-4;
+            settings.data.train_limit = Some(64);
+        }
+        settings
     }
 
     fn options(&self, methods: &str, grid: &[f64]) -> Options {
         Options {
             out: self.out.clone(),
-            methods: methods.split(',').filter(|name| !name.is_empty()).map(str::to_string).collect(),
+            methods: methods.split(',').map(str::to_string).collect(),
             model: vec![],
             grid: grid.to_vec(),
             steps: vec![10, 25, 50, 100],
             limit: self.quick.then_some(10),
             threads: self.threads,
+            command: self.command.clone(),
         }
     }
 
     fn data_set(&self, family: Family) -> Result<DataSet, Failure> {
         let count = if self.quick { 100 } else { 500 };
-        let generated = format!("generate:{family}:{count}:1");
-        let test = source(&self.data, family).unwrap_or(generated);
+        let test = source(&self.data, family).unwrap_or_else(|| format!("generate:{family}:{count}:1"));
         let validation = source(&self.validation, family);
-        let limit = self.quick.then_some(10);
-        DataSet::read(family.name(), &test, validation.as_deref(), limit)
+        DataSet::read(family.name(), &test, validation.as_deref(), self.quick.then_some(10))
     }
 
     /// The trained model of each family that has one.
-    fn load_models(&self, families: &[Family]) -> Result<Vec<(String, Model)>, Failure> {
+    fn load_models(&self, families: &[Family]) -> Result<Vec<Contender>, Failure> {
         let mut models = vec![];
         for family in families {
             let path = self.models.join(format!("{family}.safetensors"));
             if path.exists() {
-                models.push((family.name().to_string(), Model::load(&path)?));
+                models.push(network(&Arc::new(Model::load(&path)?), family.name())?);
             } else {
                 output::note(&format!("no model {}", path.display()));
             }
         }
         Ok(models)
     }
+}
 
-    /// Trains the six variants by the paper's recipe and compares them.
-    fn sampling(&self, families: &[Family], sets: Vec<DataSet>) -> Result<(), Failure> {
-        let mut models: Vec<(String, String, Model)> = vec![];
-        for family in families {
-            for (attention, attention_name) in [(Attention::Softmax, "softmax"), (Attention::Sparsemax, "sparsemax")] {
-                for (sampling, name) in
-                    [(Sampling::None, "none"), (Sampling::Step, "step"), (Sampling::Attention, "attention")]
-                {
-                    let mut settings: TrainSettings = toml::from_str(include_str!("../../../recipes/paper.toml"))
-                        .map_err(|error| Failure::Run(error.into()))?;
-                    settings.name = format!("{attention_name}, sampling {name}");
-                    settings.network.attention = attention;
-                    settings.network.sampling = sampling;
-                    let own = source(&self.validation, *family);
-                    settings.data.train = vec![own.unwrap_or_else(|| format!("generate:{family}:400:1"))];
-                    settings.data.validation_limit = Some(16);
-                    if self.quick {
-                        settings.network.hidden = 16;
-                        settings.network.decoder = 64;
-                        settings.gradient.updates = 100;
-                        settings.gradient.rate = 2e-4;
-                        settings.data.train_limit = Some(64);
-                    }
-                    let folder = self.out.join(format!("{family}-{attention_name}-{name}"));
-                    output::note(&format!("training {}", folder.display()));
-                    train(&settings, &folder, true, &|_| ControlFlow::Continue(()))?;
-                    let model = Model::load(folder.join("last.safetensors"))?;
-                    models.push((family.name().to_string(), settings.name.clone(), model));
-                }
-            }
-        }
-        let options = self.options("", &[]);
-        experiment(&options, sets, &|name| {
-            let own = models.iter().filter(|(family, ..)| family == name);
-            own.map(|(_, variant, model)| network(model, variant)).collect()
-        })
+/// The paper's network and training; the file `recipes/paper.toml` has the same settings.
+fn paper_recipe() -> TrainSettings {
+    TrainSettings {
+        name: "paper".to_string(),
+        data: DataSettings { train: vec!["generate:mc-sml-40:1000:1".to_string()], ..DataSettings::default() },
+        network: Architecture::paper(),
+        gradient: GradientSettings {
+            updates: 20_000,
+            batch: 1,
+            loss: Loss::Paper,
+            rate: 1e-5,
+            warm_up: 0,
+            ..GradientSettings::default()
+        },
+        evolution: EvolutionSettings { generations: 0, ..EvolutionSettings::default() },
+        validation: ValidationSettings { updates: 500, ..ValidationSettings::default() },
+        ..TrainSettings::default()
     }
 }
 
@@ -175,23 +210,21 @@ fn family_folder(text: &str) -> Result<(Family, String), String> {
     Ok((family.parse()?, folder.to_string()))
 }
 
-/// The paper's grid, and ours.
+/// The grid of the paper, and a finer one.
 const DECADES: [f64; 6] = [0.1, 1.0, 10.0, 100.0, 1e3, 1e4];
 const HALF_DECADES: [f64; 11] = [0.1, 0.3, 1.0, 3.0, 10.0, 30.0, 100.0, 300.0, 1e3, 3e3, 1e4];
 
-/// Which step length was best where, over decades and over half-decades.
+/// The best step length of each method and column, on both grids.
 fn grid_table(options: &Options, names: &[String]) -> Result<(), Failure> {
     let mut all = read_runs(&options.out.join("runs.jsonl"))?;
     all.retain(|run| run.eta0.is_some_and(|eta0| HALF_DECADES.contains(&eta0)));
-    let is_decade = |run: &Measurement| run.eta0.is_none_or(|eta0| DECADES.contains(&eta0));
-    let decades: Vec<Measurement> = all.iter().filter(|run| is_decade(run)).cloned().collect();
+    let is_decade = |run: &&Measurement| run.eta0.is_some_and(|eta0| DECADES.contains(&eta0));
+    let decades: Vec<Measurement> = all.iter().filter(is_decade).cloned().collect();
     let mut text = String::from("Best initial step length on the test data, and its mean gap in percent.\n");
     for name in names {
-        text += &format!("\n## {name}\n\n| method | grid |");
-        options.steps.iter().for_each(|steps| text += &format!(" {steps} |"));
-        text += "\n|---|---|";
-        options.steps.iter().for_each(|_| text += "---|");
-        text += "\n";
+        let titles =
+            ["method", "grid"].map(str::to_string).into_iter().chain(options.steps.iter().map(usize::to_string));
+        text += &format!("\n## {name}\n\n{}", head(titles));
         for (runs, grid) in [(&decades, "decades"), (&all, "half-decades")] {
             for row in rows(runs, name, &options.steps, Choice::Test) {
                 let method = row.name.split(',').next().unwrap_or(&row.name);
@@ -204,11 +237,19 @@ fn grid_table(options: &Options, names: &[String]) -> Result<(), Failure> {
             }
         }
     }
-    let path = options.out.join("grid.md");
-    write(&path, &text)?;
+    output::file(&options.out.join("grid.md"), &text)?;
     output::line(&text)
 }
 
-fn write(path: &Path, text: &str) -> Result<(), Failure> {
-    Ok(std::fs::write(path, text).map_err(|source| Error::Write { path: path.to_path_buf(), source })?)
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_file_of_the_papers_recipe_has_the_same_settings() {
+        let file = concat!(env!("CARGO_MANIFEST_DIR"), "/../../recipes/paper.toml");
+        let recipe: TrainSettings = toml::from_str(&std::fs::read_to_string(file).unwrap()).unwrap();
+        assert_eq!(recipe.network, Architecture::paper());
+        assert_eq!(recipe, paper_recipe());
+    }
 }

@@ -104,8 +104,11 @@ fn mistakes_get_clear_errors() {
     assert!(message(&["nowhere"]).contains("cannot read nowhere"));
     assert!(message(&["generate:ga-10-100:5:1", "--methods=magic"]).contains("found \"magic\""));
     assert!(message(&["generate:ga-10-100:5:1", "--steps=5,5"]).contains("positive increasing numbers"));
-    assert!(message(&["generate:ga-10-100:5:1", "--grid=-1"]).contains("proximity.eta0"));
-    assert!(message(&["generate:ga-10-100:2:1"]).contains("the test part counts), found none"));
+    assert!(
+        message(&["generate:ga-10-100:5:1", "--grid=-1"])
+            .contains("setting eta0: expected a positive finite number, found -1")
+    );
+    assert!(message(&["generate:ga-10-100:2:1"]).contains("in the test part, if the data have parts), found none"));
     let twice = ["generate:ga-10-100:5:1", "generate:ga-10-100:5:2"];
     assert!(message(&twice).contains("different names, found two called ga-10-100"));
     assert!(message(&["generate:ga-10-100:5:1", "--model=none.safetensors"]).contains("cannot read none.safetensors"));

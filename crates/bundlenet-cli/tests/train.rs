@@ -28,6 +28,9 @@ fn a_network_is_trained_listed_shown_and_used() {
 
     let listed = success(&["models", text(&out)]);
     assert!(listed.contains("best.safetensors") && listed.contains("% after 10"), "{listed}");
+    // The state of the training is no model.
+    let output = run(&["models", text(&out)]);
+    assert!(output.stderr.is_empty() && !listed.contains("state.safetensors") && listed.lines().count() == 3);
     let card = success(&["model", &best]);
     assert!(card.contains("small <test>") && card.contains("hidden") && card.contains("relative-1"), "{card}");
     let card: Value = serde_json::from_str(&success(&["model", &best, "--json"])).unwrap();
@@ -96,6 +99,35 @@ fn two_trainings_do_not_share_a_folder() {
 }
 
 #[test]
+fn a_time_limit_leaves_a_model_and_says_how_to_continue() {
+    let folder = tempfile::tempdir().unwrap();
+    let (config, out) = (folder.path().join("c.toml"), folder.path().join("run"));
+    std::fs::write(&config, SMALL_TRAINING.replace("updates = 8", "updates = 1000000")).unwrap();
+    let output = run(&["train", text(&config), "--out", text(&out), "--time-limit=8"]);
+    let said = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(0), "{said}");
+    assert_eq!(String::from_utf8(output.stdout).unwrap().trim(), text(&out.join("best.safetensors")));
+    assert!(
+        said.contains("untrained:  gaps ") && said.contains("time limit reached; `bundlenet train --resume"),
+        "{said}"
+    );
+    // Progress without a terminal: a plain line every five seconds.
+    let progress = said.lines().filter(|line| line.contains(" of 1000000 updates, loss ")).count();
+    assert_eq!(progress, 1, "{said}");
+    let shown = std::fs::read_to_string(out.join("validation.svg")).unwrap();
+    assert_eq!(shown.matches("<polyline").count(), 2);
+    // The training continues, here to an earlier end.
+    success(&["train", "--out", text(&out), "--resume", "--override", "gradient.updates=0"]);
+    let (code, message) = failure(&["train", text(&config), "--out", text(&out), "--time-limit=0"]);
+    assert!(code == 2 && message.contains("expected a positive finite number"), "{message}");
+    // Without a model there is no success.
+    let early = folder.path().join("early");
+    let (code, message) = failure(&["train", text(&config), "--out", text(&early), "--time-limit=1e-9"]);
+    assert!(code == 1 && message.contains("before the first model was written"), "{message}");
+    success(&["train", "--out", text(&early), "--resume", "--override", "gradient.updates=0"]);
+}
+
+#[test]
 fn settings_can_be_shown_and_changed() {
     let shown = success(&["train", "--print-config", "--data", "x", "--override", "gradient.rate=0.5"]);
     let table: toml::Table = shown.parse().unwrap();
@@ -134,16 +166,6 @@ fn mistakes_get_clear_errors() {
     assert!(code == 2 && message.contains("expected a checkpoint in the safetensors format"), "{message}");
     let (code, message) = failure(&["solve", "--method=network", "--model", text(&broken), "x.json"]);
     assert!(code == 2 && message.contains("broken.safetensors"), "{message}");
-    let (code, message) = failure(&["solve", "--cuts=auto", "--model", text(&broken), "x.json"]);
-    assert!(
-        code == 2 && message.contains("--model: expected --method auto, hybrid or network, found bundle"),
-        "{message}"
-    );
-    let (code, message) = failure(&["solve", "--method=network", "--eta0=7", "x.json"]);
-    assert!(
-        code == 2 && message.contains("--eta0: expected --method bundle, descent or adam, found network"),
-        "{message}"
-    );
     let (code, message) = failure(&["train", "--resume", "--out", text(&folder.path().join("none"))]);
     assert!(code == 2 && message.contains("expected a training to resume, found none"), "{message}");
     let (code, message) = failure(&["models", text(&folder.path().join("none"))]);

@@ -322,6 +322,17 @@ pub const OPTIONS: &[OptionInfo] = &[
     },
 ];
 
+impl OptionInfo {
+    /// Its values, as errors name them.
+    fn expected(&self) -> String {
+        match self.values {
+            "N" => "a nonnegative integer".to_string(),
+            "X" => "a number".to_string(),
+            names => listed(&names.split('|').collect::<Vec<_>>()),
+        }
+    }
+}
+
 /// A method as a table of its name and its options.
 #[derive(Deserialize)]
 struct Table {
@@ -358,7 +369,7 @@ impl Method {
             }
             // One by one, so that an error names its option.
             let alone = serde_json::Map::from_iter([(option.clone(), value.clone())]);
-            Self::parse(name, alone).map_err(|error| InvalidSetting::new(info.name, error, &value))?;
+            Self::parse(name, alone).map_err(|_| InvalidSetting::new(info.name, info.expected(), &value))?;
             table.insert(option, value);
         }
         let method = Self::parse(name, table).map_err(|error| InvalidSetting::new("method", error, name))?;

@@ -159,8 +159,9 @@ impl Folder {
         }
     }
 
-    /// Writes everything; the state last, from which all else could be written again.
+    /// Writes everything; the state first, because a resumed training writes all else again.
     fn write(&self, trainer: &Trainer) -> Result<(), Error> {
+        self.write_state(trainer)?;
         let lines: Result<Vec<String>, _> = trainer.history().iter().map(serde_json::to_string).collect();
         let path = self.path("metrics.jsonl");
         let lines = lines.map_err(|error| Error::Write { path: path.clone(), source: error.into() })?;
@@ -170,7 +171,7 @@ impl Folder {
         if let Some(best) = trainer.best() {
             best.save(self.path("best.safetensors"), Precision::Single)?;
         }
-        self.write_state(trainer)
+        Ok(())
     }
 
     fn write_state(&self, trainer: &Trainer) -> Result<(), Error> {

@@ -1,0 +1,145 @@
+//! The progress of a training: lines, a bar on a terminal, and the picture of its validation gaps.
+
+use std::path::{Path, PathBuf};
+use std::time::Instant;
+
+use bundlenet::train::{Event, Measurement, Report, Stage, TrainSettings};
+use indicatif::{ProgressBar, ProgressStyle};
+
+use crate::failure::Failure;
+use crate::{output, plot};
+
+/// Shows the events of a training.
+pub(crate) struct Monitor {
+    name: String,
+    /// Steps after which gaps are measured.
+    columns: Vec<usize>,
+    picture: PathBuf,
+    /// Whether the picture could be written.
+    drawn: Result<(), Failure>,
+    history: Vec<Measurement>,
+    bar: ProgressBar,
+    /// The present state in a line.
+    status: String,
+    stage: Option<Stage>,
+    begin: Instant,
+    runs: usize,
+    is_quiet: bool,
+}
+
+impl Monitor {
+    pub(crate) fn new(settings: &TrainSettings, folder: &Path, is_quiet: bool) -> Self {
+        Self {
+            name: settings.name.clone(),
+            columns: settings.validation.steps.clone(),
+            picture: folder.join("validation.svg"),
+            drawn: Ok(()),
+            history: vec![],
+            bar: if is_quiet { ProgressBar::hidden() } else { ProgressBar::new(0) },
+            status: "reading instances".to_string(),
+            stage: None,
+            begin: Instant::now(),
+            runs: 0,
+            is_quiet,
+        }
+    }
+
+    pub(crate) fn show(&mut self, event: &Event<'_>) {
+        match event {
+            Event::Optima { done, total } => {
+                if self.bar.length() != Some(*total as u64) {
+                    self.restart("optima", *total);
+                }
+                self.bar.set_position(*done as u64);
+                let next = if done == total { "; measuring the untrained network" } else { "" };
+                self.status = format!("{done} of {total} optima found{next}");
+            }
+            Event::Begin { trainer, instances: (train, validation) } => {
+                let model = trainer.last();
+                self.history = trainer.history().to_vec();
+                self.say(&format!(
+                    "{train} instances for training, {validation} for validation, {} weights, step scale {:.4}",
+                    model.weight_count(),
+                    model.architecture().step_scale.unwrap_or(1.0)
+                ));
+                self.say(&format!("mean gaps in % after {:?} steps", self.columns));
+                self.validated();
+                self.status = "first update".to_string();
+            }
+            Event::Advance(report) => self.advance(report),
+        }
+    }
+
+    /// Prints the present state where there is no bar.
+    pub(crate) fn tick(&self) {
+        if self.bar.is_hidden() {
+            self.say(&self.status);
+        }
+    }
+
+    /// Removes the bar; an error if the picture could not be written.
+    pub(crate) fn finish(self) -> Result<(), Failure> {
+        self.bar.finish_and_clear();
+        self.drawn
+    }
+
+    fn advance(&mut self, report: &Report) {
+        let Report { stage, done, total, runs, loss, measurement } = report;
+        let unit = match stage {
+            Stage::Gradient => "updates",
+            Stage::Evolution => "generations",
+        };
+        if self.stage != Some(*stage) {
+            self.stage = Some(*stage);
+            (self.begin, self.runs) = (Instant::now(), 0);
+            self.restart(unit, *total);
+        }
+        self.runs += runs;
+        if let Some(measurement) = measurement {
+            self.history.push(measurement.clone());
+            self.validated();
+        }
+        let speed = self.runs as f64 / self.begin.elapsed().as_secs_f64();
+        let figures = format!("loss {loss:.4}, {speed:.0} instances/s");
+        self.status = format!("{done} of {total} {unit}, {figures}");
+        self.bar.set_message(format!("{figures}, gaps {}", self.history.last().map_or_else(String::new, gaps)));
+        self.bar.set_position(*done as u64);
+    }
+
+    /// Prints the last validation and draws all of them.
+    fn validated(&mut self) {
+        let Some(last) = self.history.last() else { return };
+        let count = match (last.updates, last.generations) {
+            (0, 0) => "untrained".to_string(),
+            (updates, 0) => format!("{updates} updates"),
+            (_, generations) => format!("{generations} generations"),
+        };
+        let loss = last.loss.map_or_else(String::new, |loss| format!("  loss {loss:.4}"));
+        let (lengths, entropy) = (&last.step_lengths, last.entropy);
+        self.say(&format!("{count}:  gaps {}{loss}  step lengths {lengths:.1?}  entropy {entropy:.2}", gaps(last)));
+        let drawn = output::file(&self.picture, &plot::validation(&self.name, &self.columns, &self.history));
+        if self.drawn.is_ok() {
+            self.drawn = drawn;
+        }
+    }
+
+    fn restart(&mut self, unit: &str, total: usize) {
+        let template = format!("{{bar:30}} {{pos}}/{{len}} {unit}, {{eta}} left  {{msg}}");
+        if let Ok(style) = ProgressStyle::with_template(&template) {
+            self.bar.set_style(style);
+        }
+        self.bar.reset();
+        self.bar.set_length(total as u64);
+    }
+
+    fn say(&self, text: &str) {
+        if !self.is_quiet {
+            self.bar.suspend(|| output::note(text));
+        }
+    }
+}
+
+fn gaps(measurement: &Measurement) -> String {
+    let gaps: Vec<String> = measurement.gaps.iter().map(|gap| format!("{gap:.4}")).collect();
+    gaps.join(" / ")
+}

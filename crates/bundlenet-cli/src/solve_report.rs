@@ -1,0 +1,149 @@
+//! The result of `solve`, as JSON, as a table and as one line.
+
+use std::path::Path;
+
+use bundlenet::{Error, Reuse, Solution, Status, TraceRow};
+use bundlenet_problems::{Problem, ProblemPrimal, SafeBound, UnsafeBound};
+use serde::Serialize;
+
+use crate::output::Subject;
+
+/// The object printed with `--json`.
+#[derive(Serialize)]
+pub(crate) struct Report {
+    #[serde(flatten)]
+    pub(crate) subject: Subject,
+    method: &'static str,
+    pub(crate) status: Status,
+    pub(crate) value: f64,
+    steps: usize,
+    oracle_calls: usize,
+    seconds: f64,
+    oracle_seconds: f64,
+    master_seconds: f64,
+    network_seconds: f64,
+    estimate: Option<f64>,
+    certificate: Option<f64>,
+    safe_bound: Option<f64>,
+    safe_bound_exact: Option<String>,
+    feasible_value: Option<f64>,
+    feasible_gap: Option<f64>,
+    /// Reuse of the cuts of an earlier run.
+    cuts: Option<CutsReport>,
+    pub(crate) failure: Option<String>,
+    trace: Vec<TraceRow>,
+    #[serde(skip)]
+    pub(crate) point: Vec<f64>,
+    #[serde(skip)]
+    pub(crate) primal: Option<ProblemPrimal>,
+    /// Why there is no safe bound although one was asked for.
+    #[serde(skip)]
+    pub(crate) unsafe_bound: Option<UnsafeBound>,
+    /// Why the state could not be saved.
+    #[serde(skip)]
+    pub(crate) unsaved: Option<Error>,
+}
+
+/// Reuse of the cuts of an earlier run.
+#[derive(Serialize)]
+struct CutsReport {
+    reused: usize,
+    repriced: usize,
+    total: usize,
+    changed_components: Vec<usize>,
+    /// The same in a sentence.
+    #[serde(skip)]
+    text: String,
+}
+
+impl CutsReport {
+    fn new(reuse: &Reuse) -> Self {
+        let changed = reuse.components.iter().enumerate().filter(|(_, component)| component.is_changed);
+        Self {
+            reused: reuse.reused(),
+            repriced: reuse.repriced(),
+            total: reuse.total(),
+            changed_components: changed.map(|(index, _)| index).collect(),
+            text: reuse.to_string(),
+        }
+    }
+}
+
+impl Report {
+    pub(crate) fn new(file: &Path, problem: &Problem, method: &'static str, solution: Solution, safe: bool) -> Self {
+        let safe = safe.then(|| problem.safe_bound(&solution.point)).transpose();
+        let safe_bound = safe.as_ref().ok().and_then(Option::as_ref);
+        let primal = solution.primal.as_ref().map(|primal| problem.recover(primal));
+        let feasible_value = primal.as_ref().and_then(ProblemPrimal::feasible_value);
+        Self {
+            subject: Subject::new(file, problem, &*problem.dual()),
+            method,
+            status: solution.status,
+            value: solution.value,
+            steps: solution.steps,
+            oracle_calls: solution.oracle_calls,
+            seconds: solution.seconds,
+            oracle_seconds: solution.oracle_seconds,
+            master_seconds: solution.master_seconds,
+            network_seconds: solution.network_seconds,
+            estimate: solution.estimate,
+            certificate: solution.certificate,
+            safe_bound: safe_bound.map(SafeBound::value),
+            safe_bound_exact: safe_bound.map(SafeBound::to_string),
+            unsafe_bound: safe.err(),
+            feasible_value,
+            feasible_gap: feasible_value.map(|value| (value - solution.value).abs() / solution.value.abs().max(1.0)),
+            primal,
+            unsaved: None,
+            cuts: solution.reuse.as_ref().map(CutsReport::new),
+            failure: solution.failure,
+            point: solution.point,
+            trace: solution.trace,
+        }
+    }
+
+    /// The line of one instance among several.
+    pub(crate) fn one_line(&self) -> String {
+        let safe = self.safe_bound.map_or_else(String::new, |bound| format!("  safe {bound}"));
+        format!(
+            "{}  {}  {}  {} steps  {:.4} s  gap estimated {} proved {}{safe}",
+            self.subject.file,
+            self.value,
+            self.status,
+            self.steps,
+            self.seconds,
+            gap(self.estimate),
+            gap(self.certificate)
+        )
+    }
+
+    /// The table of a single instance.
+    pub(crate) fn rows(&self) -> Vec<(&'static str, String)> {
+        let bound = self.subject.bound();
+        let mut rows = vec![
+            ("status", self.status.to_string()),
+            ("value", format!("{}  ({bound} bound on the problem)", self.value)),
+        ];
+        if let Some(safe) = self.safe_bound {
+            rows.push(("safe bound", format!("{safe}  (holds in exact arithmetic)")));
+        }
+        match (self.feasible_value, self.feasible_gap) {
+            (Some(value), Some(gap)) => {
+                rows.push(("feasible", format!("{value}  (a feasible solution, {:.4} % from the bound)", 100.0 * gap)));
+            }
+            _ if self.primal.is_some() => rows.push(("feasible", "none found".to_string())),
+            _ => {}
+        }
+        rows.extend([
+            ("gap", format!("estimated {}, proved {}", gap(self.estimate), gap(self.certificate))),
+            ("steps", self.steps.to_string()),
+            ("seconds", format!("{:.4}", self.seconds)),
+        ]);
+        rows.extend(self.cuts.as_ref().map(|cuts| ("cuts", cuts.text.clone())));
+        rows
+    }
+}
+
+fn gap(gap: Option<f64>) -> String {
+    gap.map_or_else(|| "none".to_string(), |gap| format!("{gap:.1e}"))
+}
