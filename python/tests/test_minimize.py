@@ -115,7 +115,7 @@ def test_limits_are_statuses() -> None:
         ({"threads": 0}, "threads: expected at least 1"),
         ({"options": {"cuts": "aggregated"}}, "^setting cuts: expected method bundle, found method auto$"),
         ({"method": "hybrid", "options": {"eta0": 1}}, "setting eta0: expected method bundle, descent or adam"),
-        ({"method": "bundle", "options": {"strategy": "none"}}, "setting strategy: .*`none`"),
+        ({"method": "bundle", "options": {"strategy": "none"}}, 'setting strategy: expected adaptive, .* or balancing, found "none"'),
         ({"method": "bundle", "options": {"proximal": 1}}, "options of bundle: cuts, .*, found proximal"),
         ({"method": "bundle", "options": {"eta0": float("inf")}}, "eta0: expected a finite number, found inf"),
         ({"method": "network", "options": {"model": "general"}}, "setting model: expected a loaded model"),
