@@ -5,5 +5,5 @@
 use bundlenet_fuzz::survive;
 use libfuzzer_sys::fuzz_target;
 
-// A brace for JSON, the number of items for generalised assignment.
+// The brace means JSON, the number of items means generalised assignment.
 fuzz_target!(|bytes: &[u8]| survive(br#"{"I":"#, bytes));

@@ -5,5 +5,5 @@
 use bundlenet_fuzz::survive;
 use libfuzzer_sys::fuzz_target;
 
-// A first line of three numbers. Only the first is given, the other sizes are free to lie.
+// The first line has three numbers. Only the first is given; the fuzzer chooses the other sizes.
 fuzz_target!(|bytes: &[u8]| survive(b"2 ", bytes));

@@ -5,5 +5,5 @@
 use bundlenet_fuzz::survive;
 use libfuzzer_sys::fuzz_target;
 
-// A brace for JSON, the number of nodes for network design.
+// The brace means JSON, the number of nodes means network design.
 fuzz_target!(|bytes: &[u8]| survive(br#"{"N":"#, bytes));

@@ -1,16 +1,17 @@
-//! What every fuzz target does with its bytes.
+//! The test that every fuzz target runs on its bytes.
 
-use bundlenet::{Minimized, Minorants, Problem, Source};
+use bundlenet::{Function, Minorants};
+use bundlenet_problems::{Problem, Source};
 
-/// Duals with this many variables or more are not evaluated: they only slow the search down.
+/// Duals with this many variables or more are not evaluated, because they slow the search down.
 const LARGE: usize = 10_000;
 
-/// Reads a file that begins with `beginning` and evaluates the dual of every instance in it. Errors are fine, panics
+/// Reads a file that begins with `beginning` and evaluates the dual of every instance in it. Errors are allowed, panics
 /// are not.
 ///
-/// The content of a file tells its format. A target names the beginning that leads to its own, which is put in front
-/// of the bytes that lack it; so seeds are whole files, and most mutations
-/// stay with the reader of that format.
+/// The file has no extension, so its content decides its format. Each target gives a beginning that belongs to its
+/// format. It is put in front of bytes that do not have it. So seeds are whole files, and most mutations stay in that
+/// format.
 pub fn survive(beginning: &[u8], bytes: &[u8]) {
     let missing = if bytes.starts_with(beginning) { &[] } else { beginning };
     let Ok(source) = Source::parse("fuzzed", [missing, bytes].concat(), None) else { return };
@@ -31,9 +32,9 @@ fn evaluate(problem: &Problem) {
     let mut dual = problem.dual();
     let point = vec![0.5; dual.dim()];
     let mut subgradient = vec![0.0; dual.dim()];
-    // Huge numbers may overflow, which has to be reported and not to crash.
-    if let Ok(mut minimized) = Minimized::new(&mut *dual) {
-        let _ = minimized.evaluate(&point, &mut subgradient);
-        let _ = minimized.evaluate_components(&point, &mut Minorants::new());
+    // Huge numbers may overflow. This must be an error and not a panic.
+    if let Ok(mut function) = Function::new(&mut *dual) {
+        let _ = function.evaluate(&point, &mut subgradient);
+        let _ = function.evaluate_components(&point, &mut Minorants::new());
     }
 }

@@ -1,9 +1,9 @@
-"""What an evaluation through `minimize` costs over the bare Python call, at the same points in the same run.
+"""The cost of an evaluation through `minimize` beyond the bare Python call, at the same points.
 
     python python/benches/overhead.py
 
-Microseconds for each evaluation, medians of rounds in which both take turns. `crossing` is the way into Python and back,
-and the one that is to stay below 20; `step` is all that `minimize` does beside the call, the method's own work included.
+Times are in microseconds for each evaluation: medians of rounds in which both take turns. `crossing` is the way into
+Python and back, which must stay below 20. `step` is all work of `minimize` beside the call, with that of the method.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ import bundlenet
 
 Vector = NDArray[np.float64]
 ROUNDS = 15
-#: What the way into Python and back may cost, in microseconds.
+#: Largest cost of the way into Python and back, in microseconds.
 MOST = 20.0
 
 
@@ -56,9 +56,8 @@ def main() -> None:
                 inside.append(result.oracle_seconds / result.nfev)
             call, through, run = (1e6 * statistics.median(column) for column in (bare, inside, whole))
             worst = max(worst, through - call)
-            print(
-                f"{method:<8} {dimension:>5} {call:>8.2f} {through - call:>9.2f} {through / call:>6.2f} {run - call:>8.2f}"
-            )
+            crossing, ratio, step = through - call, through / call, run - call
+            print(f"{method:<8} {dimension:>5} {call:>8.2f} {crossing:>9.2f} {ratio:>6.2f} {step:>8.2f}")
     print(f"at most {worst:.2f} over the bare call: {'within' if worst <= MOST else 'ABOVE'} {MOST:.0f}")
 
 

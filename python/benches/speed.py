@@ -1,9 +1,9 @@
-"""Built-in problems through the package beside the program: both solve the same file many times, and take turns.
+"""The time of built-in problems in the package and in the program. Both solve the same file many times, in turns.
 
     cargo build --release && python python/benches/speed.py target/release/bundlenet
 
-Milliseconds of a run, the least of all (other work on the machine only adds), and the package over the program; `call` is
-what the call in Python takes beside the run: settings, the dual's tables, arrays for the result.
+Times are in milliseconds: the least of all runs, because other work on the machine only adds. `ratio` is the package
+over the program. `call` is the time of the call beside the run: settings, the tables of the dual, arrays of the result.
 """
 
 from __future__ import annotations
@@ -39,18 +39,19 @@ def main() -> None:
             path = Path(folder) / f"{family}.json"
             bundlenet.Problem.generate(family, 1).write(path)
             theirs, ours, around = [], [], []
-            options = ["--method", method, "--steps", str(steps), "--tolerance", "0"]
-            # Only the bundle method has a choice.
-            options += ["--cuts", cuts] if method == "bundle" else []
+            # Only the bundle method has this option.
+            options = {"cuts": cuts} if method == "bundle" else {}
+            flags = ["--method", method, "--steps", str(steps), "--tolerance", "0"]
+            flags += [flag for name, value in options.items() for flag in (f"--{name}", value)]
             for _ in range(ROUNDS):
-                command = [program, "solve", *[str(path)] * RUNS, "--json", "--quiet", *options]
+                command = [program, "solve", *[str(path)] * RUNS, "--json", "--quiet", *flags]
                 reports = json.loads(subprocess.run(command, capture_output=True, check=True).stdout)
                 theirs += [report["seconds"] for report in reports]
                 for report in reports:
                     # As the program does, from the file.
                     problem = bundlenet.Problem.read(path)
                     begin = time.perf_counter()
-                    result = problem.solve(method=method, steps=steps, settings={"cuts": cuts}, tolerance=0.0)
+                    result = problem.solve(method=method, steps=steps, options=options, tolerance=0.0)
                     around.append(time.perf_counter() - begin - result.seconds)
                     ours.append(result.seconds)
                     assert result.fun == report["value"]

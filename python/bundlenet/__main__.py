@@ -9,8 +9,8 @@ from ._bundlenet import run_program
 
 
 def main() -> int:
-    """Runs the program with the arguments of the command line and gives its exit code."""
-    # Python would keep Ctrl-C for itself until the program returns.
+    """Runs the program with the arguments of the command line and returns its exit code."""
+    # Otherwise Python would delay Ctrl-C until the program returns.
     signal.signal(signal.SIGINT, signal.SIG_DFL)
     return run_program(["bundlenet", *sys.argv[1:]])
 

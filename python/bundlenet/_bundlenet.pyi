@@ -28,7 +28,7 @@ __all__ = [
 __version__: str
 
 class _Bounds(Protocol):
-    """What `scipy.optimize.Bounds` is."""
+    """The attributes of `scipy.optimize.Bounds`."""
 
     lb: Any
     ub: Any
@@ -43,39 +43,45 @@ def minimize(
     x0: ArrayLike,
     *,
     method: str = "auto",
+    options: Mapping[str, Any] | None = None,
+    model: Model | None = None,
     bounds: _Pair | Sequence[_Pair] | NDArray[Any] | _Bounds | None = None,
     steps: int | None = None,
+    oracle_calls: int | None = None,
     time_limit: float | None = None,
+    target: float | None = None,
     tolerance: float = 1e-7,
     callback: Callable[[Progress], object] | None = None,
     threads: int | None = None,
-    model: Model | None = None,
-    settings: Mapping[str, Any] | None = None,
 ) -> Result: ...
 def maximize(
     fun: _Fun,
     x0: ArrayLike,
     *,
     method: str = "auto",
+    options: Mapping[str, Any] | None = None,
+    model: Model | None = None,
     bounds: _Pair | Sequence[_Pair] | NDArray[Any] | _Bounds | None = None,
     steps: int | None = None,
+    oracle_calls: int | None = None,
     time_limit: float | None = None,
+    target: float | None = None,
     tolerance: float = 1e-7,
     callback: Callable[[Progress], object] | None = None,
     threads: int | None = None,
-    model: Model | None = None,
-    settings: Mapping[str, Any] | None = None,
 ) -> Result: ...
 def solve_batch(
     problems: Iterable[Problem],
     *,
     method: str = "auto",
+    options: Mapping[str, Any] | None = None,
+    model: Model | None = None,
     steps: int | None = None,
+    oracle_calls: int | None = None,
     time_limit: float | None = None,
+    target: float | None = None,
     tolerance: float = 1e-7,
     threads: int | None = None,
-    model: Model | None = None,
-    settings: Mapping[str, Any] | None = None,
 ) -> list[Result]: ...
 def train(
     config: _Path | Mapping[str, Any] | None = None,
@@ -143,13 +149,15 @@ class Problem:
         x0: ArrayLike | None = None,
         *,
         method: str = "auto",
+        options: Mapping[str, Any] | None = None,
+        model: Model | None = None,
         steps: int | None = None,
+        oracle_calls: int | None = None,
         time_limit: float | None = None,
+        target: float | None = None,
         tolerance: float = 1e-7,
         callback: Callable[[Progress], object] | None = None,
         threads: int | None = None,
-        model: Model | None = None,
-        settings: Mapping[str, Any] | None = None,
     ) -> Result: ...
     def reference(
         self,
@@ -159,6 +167,7 @@ class Problem:
         threads: int | None = None,
     ) -> Result: ...
     def safe_bound(self, x: ArrayLike) -> Fraction: ...
+    def __reduce__(self) -> tuple[Callable[[str], Problem], tuple[str]]: ...
 
 @final
 class NetworkDesign(Problem):

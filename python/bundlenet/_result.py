@@ -1,4 +1,4 @@
-"""What a run comes to."""
+"""The result of a run."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ if TYPE_CHECKING:
 
 
 class Trace(NamedTuple):
-    """A run step by step, one row for the start and each step."""
+    """The steps of a run: arrays with an entry for the start and for each step."""
 
-    #: Step, 0 for the start.
+    #: Number of the step, 0 for the start.
     step: NDArray[np.int64]
     #: Value at the point of this step.
     value: NDArray[np.float64]
@@ -23,32 +23,32 @@ class Trace(NamedTuple):
 
 
 class Result(dict[str, Any]):
-    """How a run ended: a dictionary whose entries are attributes, too, as in `scipy.optimize`."""
+    """The result of a run: a dictionary whose entries are also attributes, as in `scipy.optimize`."""
 
     #: Best point.
     x: NDArray[np.float64]
-    #: Its value.
+    #: Value at the best point.
     fun: float
-    #: Whether the optimum, or the target, was reached.
+    #: Whether the run reached the optimum or the target.
     success: bool
     #: Why the run ended: `"optimal"`, `"step-limit"`, `"time-limit"`, `"oracle-call-limit"`, `"bound-reached"`,
     #: `"interrupted"`, `"oracle-failed"` or `"stalled"`.
     status: str
-    #: The same in words.
+    #: The status in a sentence.
     message: str
-    #: Steps.
+    #: Number of steps.
     nit: int
-    #: Evaluations.
+    #: Number of evaluations.
     nfev: int
-    #: The stop test's gap over `max(1, |fun|)`: an estimate.
+    #: Estimated gap over `max(1, |fun|)`. The stop test compares it with the tolerance.
     estimate: float | None
-    #: A proved gap over `max(1, |fun|)`, where there is a proof.
+    #: Proved gap over `max(1, |fun|)`. `None` if the run proves nothing.
     certificate: float | None
-    #: Seconds of the whole run.
+    #: Wall time of the run in seconds.
     seconds: float
-    #: Of which in evaluations.
+    #: Wall time of the evaluations in seconds.
     oracle_seconds: float
-    #: The run step by step.
+    #: The steps of the run.
     trace: Trace
 
     def __getattr__(self, name: str) -> Any:
@@ -70,7 +70,7 @@ class Result(dict[str, Any]):
         return [*super().__dir__(), *self]
 
     def __repr__(self) -> str:
-        # Not at the top: the program, which the package installs, does without it.
+        # Imported here, because the program of the package starts faster without numpy.
         import numpy as np
 
         width = max(map(len, self), default=0)
@@ -85,9 +85,9 @@ class Result(dict[str, Any]):
 
 
 class OracleError(RuntimeError):
-    """An oracle that failed, or returned what cannot be used; what it raised is the `__cause__`."""
+    """The oracle failed or returned unusable values. `__cause__` is the exception that it raised."""
 
-    #: The best so far, unless the very first evaluation failed.
+    #: The best result so far. `None` if the first evaluation failed.
     result: Result | None
 
     def __init__(self, message: str, result: Result | None = None) -> None:

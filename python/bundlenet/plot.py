@@ -1,4 +1,4 @@
-"""Pictures of runs, with matplotlib."""
+"""Plots of runs with matplotlib."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ def convergence(
     over: Literal["step", "seconds"] = "step",
     axes: Axes | None = None,
 ) -> Axes:
-    """Draws the best value of one run, or of several by name, over steps or seconds.
+    """Draws the best value of one run, or of several runs by name, over steps or seconds.
 
-    With `optimum`, its distance over `max(1, |optimum|)` instead, on a logarithmic scale.
+    With `optimum`, it draws the relative gap `|best - optimum| / max(1, |optimum|)` on a logarithmic scale.
     """
     runs: Mapping[str, Result] = {"": results} if isinstance(results, Result) else results
     if axes is None:

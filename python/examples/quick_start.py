@@ -1,4 +1,4 @@
-"""Quick start: a function of one's own, and a Lagrangian bound of a built-in problem."""
+"""Quick start: a function of your own, and the Lagrangian bound of a built-in problem."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,15 +17,15 @@ result = bundlenet.minimize(function, [-4.0, 7.0])
 print(result)
 assert result.success and result.fun < 1e-6
 
-# Network design: the best Lagrangian bound, with a proof.
+# Network design: the Lagrangian bound, and the gap that is proved.
 problem = bundlenet.NetworkDesign.generate("mc-sml-40", seed=7)
 bound = problem.solve()
 print(f"{problem}: lower bound {bound.fun:.2f}, proved to {bound.certificate:.1e}, {1e3 * bound.seconds:.1f} ms")
 
-# A good bound after few evaluations: a trained network in the place of the master problem.
+# A good bound after few evaluations: a trained network replaces the master problem.
 quick = problem.solve(method="network", steps=25)
 print(f"after {quick.nit} steps of the network: {100 * (1 - quick.fun / bound.fun):.2f} % below the optimum")
 
-# Many at once, over all cores.
+# Many instances at once, on all cores.
 problems = [bundlenet.NetworkDesign.generate("mc-sml-40", seed=7, index=index) for index in range(8)]
 print("eight bounds:", [round(result.fun) for result in bundlenet.solve_batch(problems)])

@@ -1,4 +1,4 @@
-"""Training a network on generated instances, and what it is good for. More of everything makes it better."""
+"""Trains a small network on generated instances and compares it with an untrained network and the general model."""
 
 import tempfile
 from pathlib import Path

@@ -1,4 +1,4 @@
-//! From Python's values to the library's.
+//! Conversion of Python's values to those of the library.
 
 use std::path::PathBuf;
 
@@ -22,8 +22,8 @@ pub(crate) fn imported<'py>(
     Ok(object.bind(py).clone())
 }
 
-/// Shows the numbers of an array of one dimension to `read`, or of anything that numpy makes one of; `name` is what errors
-/// call it.
+/// Shows the numbers of a vector to `read`. The vector is an array of one dimension, or an object that numpy converts
+/// to one. Errors call it `name`.
 fn with_numbers<T>(object: &Bound<'_, PyAny>, name: &str, read: impl FnOnce(&[f64]) -> PyResult<T>) -> PyResult<T> {
     if let Ok(array) = object.cast::<PyArray1<f64>>() {
         let view = array.try_readonly()?;
@@ -31,7 +31,7 @@ fn with_numbers<T>(object: &Bound<'_, PyAny>, name: &str, read: impl FnOnce(&[f6
             return read(numbers);
         }
     }
-    // Of another type, with gaps, or not aligned: a new array has none of this.
+    // The array has another type, has gaps or is not aligned. A copy has none of these faults.
     let array = real_array(object, name, 1)?.call_method1("astype", ("float64", "C"))?;
     read(array.cast::<PyArray1<f64>>()?.try_readonly()?.as_slice()?)
 }
@@ -41,7 +41,7 @@ pub(crate) fn vector(object: &Bound<'_, PyAny>, name: &str) -> PyResult<Vec<f64>
     with_numbers(object, name, |numbers| Ok(numbers.to_vec()))
 }
 
-/// As [`vector`], into a buffer, whose length the array must have.
+/// Reads a vector into a buffer of the same length.
 pub(crate) fn read_vector(object: &Bound<'_, PyAny>, into: &mut [f64], name: &str) -> PyResult<()> {
     with_numbers(object, name, |numbers| {
         let (expected, found) = (into.len(), numbers.len());
@@ -61,7 +61,7 @@ pub(crate) fn matrix(object: &Bound<'_, PyAny>, name: &str) -> PyResult<(Vec<f64
     Ok((vector(&array.call_method0("ravel")?, name)?, shape))
 }
 
-/// An array of real numbers with so many dimensions.
+/// An array of real numbers with the given number of dimensions.
 pub(crate) fn real_array<'py>(
     object: &Bound<'py, PyAny>,
     name: &str,
@@ -82,10 +82,10 @@ pub(crate) fn real_array<'py>(
     Ok(array)
 }
 
-/// Numbers that count something.
+/// Whole numbers.
 pub(crate) fn whole<T: TryFrom<u64>>(numbers: Vec<f64>, name: &str) -> PyResult<Vec<T>> {
     let convert = |(index, number): (usize, f64)| {
-        // Below 2^53 nothing is lost on the way.
+        // A whole number below 2^53 is exact as a float.
         let is_whole = number.fract() == 0.0 && (0.0..9e15).contains(&number);
         let converted = if is_whole { T::try_from(number as u64).ok() } else { None };
         converted.ok_or_else(|| {
@@ -95,19 +95,19 @@ pub(crate) fn whole<T: TryFrom<u64>>(numbers: Vec<f64>, name: &str) -> PyResult<
     numbers.into_iter().enumerate().map(convert).collect()
 }
 
-/// What dictionaries, lists, numbers and paths say, in the library's own terms; `name` is what errors call it.
+/// A value of the library from dictionaries, lists, numbers and paths; errors call it `name`.
 pub(crate) fn deserialized<T: DeserializeOwned>(object: &Bound<'_, PyAny>, name: &str) -> PyResult<T> {
-    serde_json::from_value(json(object)?).map_err(|error| PyValueError::new_err(format!("{name}: {error}")))
+    serde_json::from_value(json(object, name)?).map_err(|error| PyValueError::new_err(format!("{name}: {error}")))
 }
 
-/// The library's description of something as dictionaries, lists and numbers.
+/// A value of the library as dictionaries, lists and numbers.
 pub(crate) fn serialized<'py>(py: Python<'py>, object: &impl Serialize) -> PyResult<Bound<'py, PyAny>> {
     static LOADS: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
     let text = serde_json::to_string(object).map_err(|error| PyValueError::new_err(error.to_string()))?;
     imported(py, &LOADS, "json", "loads")?.call1((text,))
 }
 
-fn json(object: &Bound<'_, PyAny>) -> PyResult<Value> {
+fn json(object: &Bound<'_, PyAny>, name: &str) -> PyResult<Value> {
     if object.is_none() {
         Ok(Value::Null)
     } else if let Ok(truth) = object.cast::<PyBool>() {
@@ -117,7 +117,7 @@ fn json(object: &Bound<'_, PyAny>) -> PyResult<Value> {
     } else if let Ok(number) = object.cast::<PyFloat>() {
         let number = number.extract()?;
         let number = Number::from_f64(number)
-            .ok_or_else(|| PyValueError::new_err(format!("expected a finite number, found {number}")))?;
+            .ok_or_else(|| PyValueError::new_err(format!("{name}: expected a finite number, found {number}")))?;
         Ok(Value::Number(number))
     } else if let Ok(number) = object.extract::<u64>() {
         Ok(Value::Number(number.into()))
@@ -127,15 +127,17 @@ fn json(object: &Bound<'_, PyAny>) -> PyResult<Value> {
         let mut map = Map::new();
         for item in mapping.items()? {
             let (key, value): (String, Bound<'_, PyAny>) = item.extract()?;
-            map.insert(key, json(&value)?);
+            let value = json(&value, &key)?;
+            map.insert(key, value);
         }
         Ok(Value::Object(map))
     } else if let Ok(path) = object.extract::<PathBuf>() {
         Ok(Value::String(path.to_string_lossy().into_owned()))
     } else if let Ok(items) = object.try_iter() {
-        items.map(|item| json(&item?)).collect::<PyResult<Vec<Value>>>().map(Value::Array)
+        items.map(|item| json(&item?, name)).collect::<PyResult<Vec<Value>>>().map(Value::Array)
     } else {
         let found = object.get_type();
-        Err(PyTypeError::new_err(format!("expected a mapping, sequence, number, text or path, found {found}")))
+        let expected = "a mapping, sequence, number, text or path";
+        Err(PyTypeError::new_err(format!("{name}: expected {expected}, found {found}")))
     }
 }

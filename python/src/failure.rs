@@ -2,31 +2,62 @@
 
 use std::io;
 
-use bundlenet::{Error, EvaluationError, InvalidSetting};
+use bundlenet::{EvaluationError, InvalidSetting};
+use bundlenet_problems::InvalidInstance;
 use pyo3::exceptions::{PyException, PyKeyboardInterrupt, PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 
 use crate::convert::imported;
 
-/// An error from reading, writing, building or training.
-pub(crate) fn exception(error: Error) -> PyErr {
-    match &error {
-        // The kind chooses the subclass of OSError.
-        Error::Read { source, .. } | Error::Write { source, .. } => {
-            io::Error::new(source.kind(), error.to_string()).into()
-        }
-        Error::Training { .. } | Error::Example { .. } => PyRuntimeError::new_err(error.to_string()),
-        _ => PyValueError::new_err(error.to_string()),
+/// The exception for an error of the library.
+pub(crate) struct Failure(PyErr);
+
+/// The exception for an error of the library: `OSError` for files, `RuntimeError` for a training that went wrong,
+/// `ValueError` for everything else.
+pub(crate) fn exception(error: impl Into<Failure>) -> PyErr {
+    error.into().0
+}
+
+impl From<bundlenet::Error> for Failure {
+    fn from(error: bundlenet::Error) -> Self {
+        use bundlenet::Error;
+        Self(match &error {
+            Error::Read { source, .. } | Error::Write { source, .. } => file_error(source, &error),
+            Error::Training { .. } | Error::Example { .. } => PyRuntimeError::new_err(error.to_string()),
+            _ => PyValueError::new_err(error.to_string()),
+        })
     }
 }
 
-/// A setting that cannot be used.
-pub(crate) fn invalid(error: InvalidSetting) -> PyErr {
-    PyValueError::new_err(error.to_string())
+impl From<bundlenet_problems::Error> for Failure {
+    fn from(error: bundlenet_problems::Error) -> Self {
+        use bundlenet_problems::Error;
+        Self(match &error {
+            Error::Read { source, .. } | Error::Write { source, .. } => file_error(source, &error),
+            _ => PyValueError::new_err(error.to_string()),
+        })
+    }
 }
 
-/// An error of the very first evaluation. `raised` is what a Python oracle raised, if it did.
+impl From<InvalidSetting> for Failure {
+    fn from(error: InvalidSetting) -> Self {
+        bundlenet::Error::from(error).into()
+    }
+}
+
+impl From<InvalidInstance> for Failure {
+    fn from(error: InvalidInstance) -> Self {
+        bundlenet_problems::Error::from(error).into()
+    }
+}
+
+/// The subclass of `OSError` that fits the kind of the source.
+fn file_error(source: &io::Error, error: &dyn std::error::Error) -> PyErr {
+    io::Error::new(source.kind(), error.to_string()).into()
+}
+
+/// The exception for a first evaluation that failed. `raised` is the exception of a Python oracle, if there is one.
 pub(crate) fn at_start(py: Python<'_>, error: &EvaluationError, raised: Option<PyErr>) -> PyErr {
     match error {
         EvaluationError::NoVariables
@@ -37,10 +68,10 @@ pub(crate) fn at_start(py: Python<'_>, error: &EvaluationError, raised: Option<P
     }
 }
 
-/// The exception for an oracle that failed, with the best result so far, and what it raised as the cause.
+/// An `OracleError` with the best result so far. Its cause is the exception that the oracle raised.
 pub(crate) fn oracle_failed(py: Python<'_>, message: &str, result: Py<PyAny>, raised: Option<PyErr>) -> PyErr {
     static ORACLE_ERROR: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
-    // An exit, or Ctrl-C, is no failure of the oracle.
+    // An exit and Ctrl-C are no failures of the oracle.
     if let Some(raised) = raised.as_ref().filter(|raised| !raised.is_instance_of::<PyException>(py)) {
         return raised.clone_ref(py);
     }

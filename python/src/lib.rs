@@ -1,6 +1,6 @@
-//! The Python package: what `bundlenet/_bundlenet.pyi` declares.
+//! The compiled part of the Python package; `bundlenet/_bundlenet.pyi` declares it.
 //!
-//! Rust works without the interpreter's lock, and takes it for a Python oracle, a callback, and to look for signals.
+//! Rust works without the interpreter's lock. It takes the lock to call an oracle or a callback and to check signals.
 
 // No panic reaches a user.
 #![warn(clippy::unwrap_used, clippy::expect_used)]
@@ -31,6 +31,6 @@ mod _bundlenet {
     use crate::train::{TrainingProgress, train};
 
     #[pymodule_export]
-    #[expect(non_upper_case_globals, reason = "what Python calls it")]
+    #[expect(non_upper_case_globals, reason = "its name in Python")]
     const __version__: &str = env!("CARGO_PKG_VERSION");
 }

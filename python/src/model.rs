@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use bundlenet::learn::{Architecture, Precision};
+use bundlenet::{Architecture, Precision};
 use numpy::{IntoPyArray, PyArrayMethods};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -13,9 +13,9 @@ use safetensors::SafeTensors;
 use safetensors::tensor::{Dtype, TensorView};
 
 use crate::convert::{deserialized, real_array, serialized};
-use crate::failure::{exception, invalid};
+use crate::failure::exception;
 
-/// A network for the methods `auto`, `hybrid` and `network`: trained, or to be trained.
+/// A network for the methods `auto`, `hybrid` and `network`.
 #[pyclass(module = "bundlenet")]
 pub(crate) struct Model {
     model: Arc<bundlenet::Model>,
@@ -37,13 +37,13 @@ impl Model {
 
 #[pymethods]
 impl Model {
-    /// The general model, which comes with the package: trained on instances of many kinds and sizes.
+    /// The built-in general model. It was trained on instances of many kinds and sizes.
     #[staticmethod]
     fn general() -> Self {
         Self { model: bundlenet::Model::general() }
     }
 
-    /// A network that has learned nothing; `architecture` is as in the table `network` of a training configuration.
+    /// An untrained network. `architecture` has the entries of the table `network` of a training configuration.
     #[staticmethod]
     #[pyo3(signature = (architecture=None, *, seed=0))]
     fn untrained(architecture: Option<&Bound<'_, PyAny>>, seed: u64) -> PyResult<Self> {
@@ -51,7 +51,7 @@ impl Model {
             Some(architecture) => deserialized(architecture, "architecture")?,
             None => Architecture::default(),
         };
-        architecture.check().map_err(invalid)?;
+        architecture.check().map_err(exception)?;
         Ok(Self::new(bundlenet::Model::untrained(&architecture, seed)))
     }
 
@@ -61,14 +61,14 @@ impl Model {
         py.detach(|| bundlenet::Model::load(path)).map(Self::new).map_err(exception)
     }
 
-    /// Writes a checkpoint, with 16 bits for each weight instead of 32 if `half`.
+    /// Writes a checkpoint. A weight has 16 bits if `half` is true, and 32 bits otherwise.
     #[pyo3(signature = (path, *, half=false))]
     fn save(&self, py: Python<'_>, path: PathBuf, half: bool) -> PyResult<()> {
         let precision = if half { Precision::Half } else { Precision::Single };
         py.detach(|| self.model.save(path, precision)).map_err(exception)
     }
 
-    /// The weights as numpy arrays, under the names that PyTorch gives to such layers.
+    /// The weights as numpy arrays. Their names are those of the same layers in PyTorch.
     fn state_dict<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let bytes = self.bytes()?;
         let tensors = parse(&bytes)?;
@@ -94,7 +94,7 @@ impl Model {
         Ok(state)
     }
 
-    /// Takes over weights from arrays, or from tensors in the memory of the CPU, under the names of `state_dict`.
+    /// Replaces the weights. `state` maps the names of `state_dict` to arrays, or to tensors in the memory of the CPU.
     fn load_state_dict(&mut self, state: &Bound<'_, PyMapping>) -> PyResult<()> {
         let bytes = self.bytes()?;
         let own = parse(&bytes)?;
@@ -105,7 +105,7 @@ impl Model {
             let Ok(tensor) = own.tensor(&name) else {
                 let expected = own.names().len();
                 return Err(PyValueError::new_err(format!(
-                    "state_dict: expected the {expected} tensors of this architecture, found {name}, too"
+                    "state_dict: expected the {expected} tensors of this architecture, found {name} as well"
                 )));
             };
             let array = real_array(&array, &name, tensor.shape().len())?;
@@ -122,13 +122,13 @@ impl Model {
         Ok(())
     }
 
-    /// The shape of the network, as in the table `network` of a training configuration.
+    /// The shape of the network, with the entries of the table `network` of a training configuration.
     #[getter]
     fn architecture<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         serialized(py, self.model.architecture())
     }
 
-    /// What is known of it: its name, its data, its gaps in percent on validation data.
+    /// Its name, the data it was trained on, and its mean gaps in percent on validation data.
     #[getter]
     fn card<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         serialized(py, self.model.card())

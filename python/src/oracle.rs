@@ -1,6 +1,6 @@
 //! Python functions as oracles: `minimize` and `maximize`.
 
-use bundlenet::{Bound as CoordinateBound, Domain, Oracle, OracleError, Sense};
+use bundlenet::{Bound as CoordinateBound, Domain, Oracle, OracleError, Sense, Settings};
 use numpy::{PyArray1, PyArrayMethods};
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
@@ -10,94 +10,106 @@ use crate::convert::{read_vector, vector};
 use crate::model::Model;
 use crate::run::{Keywords, check_threads, run};
 
-/// Minimises a convex function, known through `fun(x) -> (value, subgradient)`.
+/// Minimises a convex function. `fun(x)` returns the value and a subgradient at the point `x`.
 ///
-/// `fun` gets a new array each time and is always called on the calling thread. `bounds` holds for each
-/// coordinate a pair `(lower, upper)`, of which one at most is finite; a single pair is for all, and
-/// `scipy.optimize.Bounds` will do, too. A start outside is moved to the nearest point inside.
+/// `fun` gets a new array at each call. It is called on the calling thread.
 ///
-/// `method` is `"auto"`, `"hybrid"`, `"bundle"`, `"network"`, `"descent"` or `"adam"`; `model` is the network of those
-/// that have one, the general one if not given.
-/// The run ends at the optimum, that is when the estimated gap over `max(1, |value|)` is at most `tolerance`,
-/// after `steps` steps (10,000 if not given), after `time_limit` seconds, when `callback(progress)` returns
-/// true or raises `StopIteration`, or with Ctrl-C; the result has the best point in each case.
-/// `settings` is for what has no keyword, in the terms of the Rust library: `{"proximity": {"strategy": "soft"}}`.
-/// `threads` is there for what a method does in parallel; no method does so today.
+/// `bounds` has a pair `(lower, upper)` for each coordinate, or one pair for all coordinates, or is a
+/// `scipy.optimize.Bounds`. At most one side of a pair is finite. A start outside the bounds is moved to the nearest
+/// point inside.
 ///
-/// Raises `OracleError` if `fun` fails or returns what cannot be used: `__cause__` is what it raised, `result`
-/// the best so far. What a callback raises is passed on.
+/// `method` is the name of a method and `options` a mapping of its options, such as `method="bundle"` with
+/// `options={"cuts": "aggregated"}`. `bundlenet solve --help` lists the methods and their options. An option that the
+/// method does not have raises `ValueError`. `model` is the network of a method with a network; the default is the
+/// general model.
+///
+/// The run ends at the first of these events. The result has the best point in each case.
+///
+/// - The estimated gap over `max(1, |value|)` is at most `tolerance`.
+/// - The run took `steps` steps (10,000 by default), `oracle_calls` evaluations or `time_limit` seconds.
+/// - The value reached `target`.
+/// - `callback(progress)` returned a true value or raised `StopIteration`. Its other exceptions are passed on.
+/// - The user pressed Ctrl-C.
+///
+/// `OracleError` is raised if `fun` fails or returns unusable values. Its `__cause__` is the exception of `fun`. Its
+/// `result` is the best result so far. `threads` has no effect: no method calls `fun` in parallel.
 #[pyfunction]
-#[pyo3(signature = (fun, x0, *, method="auto", bounds=None, steps=None, time_limit=None, tolerance=1e-7, callback=None,
-    threads=None, model=None, settings=None))]
+#[pyo3(signature = (fun, x0, *, method="auto", options=None, model=None, bounds=None, steps=None, oracle_calls=None,
+    time_limit=None, target=None, tolerance=1e-7, callback=None, threads=None))]
 #[expect(clippy::too_many_arguments, reason = "keywords")]
 pub(crate) fn minimize(
     py: Python<'_>,
     fun: Py<PyAny>,
     x0: &Bound<'_, PyAny>,
     method: &str,
+    options: Option<&Bound<'_, PyAny>>,
+    model: Option<&Bound<'_, Model>>,
     bounds: Option<&Bound<'_, PyAny>>,
     steps: Option<usize>,
+    oracle_calls: Option<usize>,
     time_limit: Option<f64>,
+    target: Option<f64>,
     tolerance: f64,
     callback: Option<Py<PyAny>>,
     threads: Option<usize>,
-    model: Option<&Bound<'_, Model>>,
-    settings: Option<&Bound<'_, PyAny>>,
 ) -> PyResult<Py<PyAny>> {
-    let keywords = Keywords { method, model, steps, time_limit, tolerance, settings };
+    let keywords = Keywords { method, options, model, steps, oracle_calls, time_limit, target, tolerance };
+    let settings = keywords.settings()?;
     check_threads(threads)?;
-    optimize(py, Sense::Minimize, fun, x0, bounds, &keywords, callback.as_ref())
+    optimize(py, PythonOracle::new(fun, Sense::Minimize), x0, bounds, settings, callback.as_ref())
 }
 
-/// Maximises a concave function, such as the Lagrangian dual of a problem that is minimised; all else as `minimize`.
+/// Maximises a concave function, such as the Lagrangian dual of a minimisation problem. The arguments are those of
+/// `minimize`.
 #[pyfunction]
-#[pyo3(signature = (fun, x0, *, method="auto", bounds=None, steps=None, time_limit=None, tolerance=1e-7, callback=None,
-    threads=None, model=None, settings=None))]
+#[pyo3(signature = (fun, x0, *, method="auto", options=None, model=None, bounds=None, steps=None, oracle_calls=None,
+    time_limit=None, target=None, tolerance=1e-7, callback=None, threads=None))]
 #[expect(clippy::too_many_arguments, reason = "keywords")]
 pub(crate) fn maximize(
     py: Python<'_>,
     fun: Py<PyAny>,
     x0: &Bound<'_, PyAny>,
     method: &str,
+    options: Option<&Bound<'_, PyAny>>,
+    model: Option<&Bound<'_, Model>>,
     bounds: Option<&Bound<'_, PyAny>>,
     steps: Option<usize>,
+    oracle_calls: Option<usize>,
     time_limit: Option<f64>,
+    target: Option<f64>,
     tolerance: f64,
     callback: Option<Py<PyAny>>,
     threads: Option<usize>,
-    model: Option<&Bound<'_, Model>>,
-    settings: Option<&Bound<'_, PyAny>>,
 ) -> PyResult<Py<PyAny>> {
-    let keywords = Keywords { method, model, steps, time_limit, tolerance, settings };
+    let keywords = Keywords { method, options, model, steps, oracle_calls, time_limit, target, tolerance };
+    let settings = keywords.settings()?;
     check_threads(threads)?;
-    optimize(py, Sense::Maximize, fun, x0, bounds, &keywords, callback.as_ref())
+    optimize(py, PythonOracle::new(fun, Sense::Maximize), x0, bounds, settings, callback.as_ref())
 }
 
 fn optimize(
     py: Python<'_>,
-    sense: Sense,
-    function: Py<PyAny>,
+    mut oracle: PythonOracle,
     start: &Bound<'_, PyAny>,
     bounds: Option<&Bound<'_, PyAny>>,
-    keywords: &Keywords<'_, '_>,
+    settings: Settings,
     callback: Option<&Py<PyAny>>,
 ) -> PyResult<Py<PyAny>> {
-    if !function.bind(py).is_callable() {
-        let found = function.bind(py).get_type();
-        return Err(PyTypeError::new_err(format!("fun: expected something to call, found {found}")));
+    let function = oracle.function.bind(py);
+    if !function.is_callable() {
+        let found = function.get_type();
+        return Err(PyTypeError::new_err(format!("fun: expected a function, found {found}")));
     }
-    let settings = keywords.settings()?;
     let mut start = vector(start, "x0")?;
-    let (frame, domain) = match bounds {
-        Some(bounds) => Frame::new(&limits(bounds, start.len())?)?,
-        None => (None, Domain::Free),
-    };
-    if let Some(frame) = &frame {
+    oracle.dim = start.len();
+    if let Some(bounds) = bounds {
+        (oracle.frame, oracle.domain) = Frame::new(&limits(bounds, start.len())?)?;
+    }
+    if let Some(frame) = &oracle.frame {
         frame.to_inside(&mut start);
     }
-    domain.project(&mut start);
-    let mut oracle = PythonOracle { function, dim: start.len(), domain, sense, frame, raised: None };
-    let mut outcome = run(py, &mut oracle, Some(&start), &settings, callback, None)?;
+    oracle.domain.project(&mut start);
+    let mut outcome = run(py, &mut oracle, Some(&start), settings, callback, None)?;
     if let (Ok(solution), Some(frame)) = (&mut outcome.solution, &oracle.frame) {
         frame.to_outside(&mut solution.point);
     }
@@ -111,7 +123,7 @@ struct PythonOracle {
     domain: Domain,
     sense: Sense,
     frame: Option<Frame>,
-    /// What the function raised, kept for its type and its traceback.
+    /// The exception that the function raised.
     raised: Option<PyErr>,
 }
 
@@ -139,8 +151,13 @@ impl Oracle for PythonOracle {
 }
 
 impl PythonOracle {
+    /// An oracle without variables, to which `optimize` adds them and their bounds.
+    fn new(function: Py<PyAny>, sense: Sense) -> Self {
+        Self { function, dim: 0, domain: Domain::Free, sense, frame: None, raised: None }
+    }
+
     fn call(&self, py: Python<'_>, point: &[f64], subgradient: &mut [f64]) -> PyResult<f64> {
-        // A new array each time: the function may keep it.
+        // A new array at each call, because the function may keep it.
         let array = PyArray1::from_slice(py, point);
         if let Some(frame) = &self.frame {
             frame.to_outside(array.try_readwrite()?.as_slice_mut()?);
@@ -163,14 +180,14 @@ impl PythonOracle {
     }
 }
 
-/// The user's variables in terms of those inside, which are free or nonnegative: `origin + sign * inside`.
+/// The map from inside variables, which are free or nonnegative, to the user's: `origin + sign * inside`.
 struct Frame {
     origins: Vec<f64>,
     signs: Vec<f64>,
 }
 
 impl Frame {
-    /// The frame for given lower and upper limits, if one is needed, and the domain inside.
+    /// The frame for lower and upper limits, `None` if it is the identity, and the domain of the inside variables.
     fn new(limits: &[(f64, f64)]) -> PyResult<(Option<Self>, Domain)> {
         let mut frame = Self { origins: vec![], signs: vec![] };
         let mut bounds = vec![];
@@ -180,9 +197,9 @@ impl Frame {
                 (true, false) if lower < upper => (lower, 1.0, CoordinateBound::Nonnegative),
                 (false, true) if lower < upper => (upper, -1.0, CoordinateBound::Nonnegative),
                 _ => {
-                    return Err(PyValueError::new_err(format!(
-                        "bounds: expected coordinate {index} to be free or bounded on one side, found [{lower}, {upper}]"
-                    )));
+                    let expected = format!("coordinate {index} to be free or bounded on one side");
+                    let message = format!("bounds: expected {expected}, found [{lower}, {upper}]");
+                    return Err(PyValueError::new_err(message));
                 }
             };
             frame.origins.push(origin);
@@ -206,7 +223,7 @@ impl Frame {
 
 /// Lower and upper limit of each coordinate.
 fn limits(bounds: &Bound<'_, PyAny>, dim: usize) -> PyResult<Vec<(f64, f64)>> {
-    // The class of that name in scipy has numbers or arrays.
+    // `scipy.optimize.Bounds` has numbers or arrays.
     if let (Ok(lower), Ok(upper)) = (bounds.getattr("lb"), bounds.getattr("ub")) {
         let spread = |limits: &Bound<'_, PyAny>| match limits.extract::<f64>() {
             Ok(limit) => Ok(vec![limit; dim]),
@@ -232,7 +249,7 @@ fn check_count(expected: usize, found: usize) -> PyResult<()> {
         return Ok(());
     }
     Err(PyValueError::new_err(format!(
-        "bounds: expected one pair, or one for each of {expected} coordinates, found {found}"
+        "bounds: expected one pair, or a pair for each of {expected} coordinates, found {found}"
     )))
 }
 
@@ -245,7 +262,7 @@ fn pair(item: &Bound<'_, PyAny>, index: usize) -> PyResult<(f64, f64)> {
     limit(lower, f64::NEG_INFINITY).zip(limit(upper, f64::INFINITY)).ok_or_else(wrong)
 }
 
-/// A number, or what `None` stands for.
+/// A number, or `missing` for `None`.
 fn limit(side: &Bound<'_, PyAny>, missing: f64) -> Option<f64> {
     if side.is_none() { Some(missing) } else { side.extract().ok() }
 }

@@ -3,11 +3,9 @@
 use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};
 
-use bundlenet::problems::network_design::{Arc, Commodity};
-use bundlenet::{
-    Assignment, Error, EvaluationError, Family, Format, Generator, Granularity, InvalidInstance, Limits, MethodName,
-    Minimized, Oracle, ReadOptions, Sense, Settings, Tolerances,
-};
+use bundlenet::{EvaluationError, Function, InvalidSetting, Limits, Oracle, Sense, Settings, Solver};
+use bundlenet_problems::network_design::{Arc, Commodity};
+use bundlenet_problems::{Assignment, Error, Family, Format, Generator, ReadOptions, Source};
 use numpy::{IntoPyArray, PyArray1, PyArray2, PyArrayMethods};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -15,23 +13,21 @@ use pyo3::sync::PyOnceLock;
 use pyo3::types::PyType;
 
 use crate::convert::{imported, matrix, vector, whole};
-use crate::failure::{at_start, exception, invalid};
+use crate::failure::{at_start, exception};
 use crate::model::Model;
 use crate::run::{Interruption, Keywords, results, run, watched};
-
-/// What a reference may be off by, relative.
-const REFERENCE_TOLERANCE: f64 = 1e-9;
 
 /// An instance of one of the problem families.
 #[pyclass(frozen, subclass, module = "bundlenet")]
 pub(crate) struct Problem {
-    problem: bundlenet::Problem,
+    problem: bundlenet_problems::Problem,
 }
 
 #[pymethods]
 impl Problem {
-    /// Reads an instance in any known format, plain or gzip; the content tells which. `sense`, `"min"` or `"max"`, is
-    /// that of a generalised assignment file that does not state it; `problem`, from 1, chooses one of several.
+    /// Reads an instance from a file in any known format, plain or gzip. `sense` (`"min"` or `"max"`) is the sense of a
+    /// generalised assignment file that does not state it. `problem`, counted from 1, chooses a problem of a file with
+    /// several.
     #[classmethod]
     #[pyo3(signature = (path, *, sense=None, problem=None))]
     fn read(
@@ -41,12 +37,13 @@ impl Problem {
         problem: Option<usize>,
     ) -> PyResult<Py<PyAny>> {
         let options = ReadOptions { sense: sense.map(sense_of).transpose()?, problem };
-        let problem = cls.py().detach(|| bundlenet::Problem::read(&path, options)).map_err(exception)?;
+        let problem = cls.py().detach(|| bundlenet_problems::Problem::read(&path, options)).map_err(exception)?;
         of_class(cls, problem, &path.display().to_string())
     }
 
-    /// An instance of a data-set family: number `index` of those that a seed gives, the same for ever. With `base`,
-    /// a perturbation of that instance; `commodities` fixes their number in network design.
+    /// Generates instance number `index` of a family of data sets. The same family, seed and index always give the same
+    /// instance. With `base`, the instance is a perturbation of that one. `commodities` is the number of commodities in
+    /// network design.
     #[classmethod]
     #[pyo3(signature = (family, seed, *, index=0, base=None, commodities=None))]
     fn generate(
@@ -70,7 +67,7 @@ impl Problem {
         of_class(cls, generated.problem, name)
     }
 
-    /// Writes the instance; the extension says the format: `.json`, `.dat`, `.dow` or `.txt`.
+    /// Writes the instance to a file. The extension chooses the format: `.json`, `.dat`, `.dow` or `.txt`.
     fn write(&self, path: PathBuf) -> PyResult<()> {
         let extension = path.extension().map_or_else(String::new, |name| name.to_string_lossy().into_owned());
         let format: Format = extension
@@ -80,7 +77,7 @@ impl Problem {
         std::fs::write(&path, text).map_err(|source| exception(Error::Write { path, source }))
     }
 
-    /// The Lagrangian dual as a function to call: `dual(x) -> (value, subgradient)`.
+    /// The Lagrangian dual as a function: `dual(x)` returns the value and a subgradient at `x`.
     fn dual(&self) -> Dual {
         let oracle = self.problem.dual();
         let (dim, sense) = (oracle.dim(), oracle.sense());
@@ -88,31 +85,36 @@ impl Problem {
         Dual { oracle: Mutex::new(oracle), dim, sense, is_nonnegative }
     }
 
-    /// The best Lagrangian bound: optimises the dual from `x0`, or 0. All else is as for `minimize`, but for
-    /// `threads`: how many may evaluate the dual of a large instance (all cores if not given).
-    #[pyo3(signature = (x0=None, *, method="auto", steps=None, time_limit=None, tolerance=1e-7, callback=None,
-        threads=None, model=None, settings=None))]
+    /// Computes the Lagrangian bound: optimises the dual from the start `x0`, 0 by default. `threads` is the number of
+    /// threads that evaluate the dual of a large instance, by default one for each core. The other arguments are those
+    /// of `minimize`.
+    #[pyo3(signature = (x0=None, *, method="auto", options=None, model=None, steps=None, oracle_calls=None,
+        time_limit=None, target=None, tolerance=1e-7, callback=None, threads=None))]
     #[expect(clippy::too_many_arguments, reason = "keywords")]
     fn solve(
         &self,
         py: Python<'_>,
         x0: Option<&Bound<'_, PyAny>>,
         method: &str,
+        options: Option<&Bound<'_, PyAny>>,
+        model: Option<&Bound<'_, Model>>,
         steps: Option<usize>,
+        oracle_calls: Option<usize>,
         time_limit: Option<f64>,
+        target: Option<f64>,
         tolerance: f64,
         callback: Option<Py<PyAny>>,
         threads: Option<usize>,
-        model: Option<&Bound<'_, Model>>,
-        settings: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Py<PyAny>> {
-        let settings = Keywords { method, model, steps, time_limit, tolerance, settings }.settings()?;
+        let keywords = Keywords { method, options, model, steps, oracle_calls, time_limit, target, tolerance };
+        let settings = keywords.settings()?;
         let start = x0.map(|x0| vector(x0, "x0")).transpose()?;
         let mut dual = self.problem.dual();
-        run(py, &mut *dual, start.as_deref(), &settings, callback.as_ref(), threads)?.into_result(py, None)
+        run(py, &mut *dual, start.as_deref(), settings, callback.as_ref(), threads)?.into_result(py, None)
     }
 
-    /// The optimum of the dual to 1e-9 relative, with a proof where there is one, as `bundlenet reference` computes it.
+    /// Computes the optimum of the dual to a relative gap of 1e-9, as `bundlenet reference` does. `certificate` is
+    /// the proved gap.
     #[pyo3(signature = (*, time_limit=600.0, callback=None, threads=None))]
     fn reference(
         &self,
@@ -121,20 +123,13 @@ impl Problem {
         callback: Option<Py<PyAny>>,
         threads: Option<usize>,
     ) -> PyResult<Py<PyAny>> {
-        let settings = Settings {
-            limits: Limits { seconds: Some(time_limit), ..Limits::default() },
-            tolerances: Tolerances { gap: REFERENCE_TOLERANCE },
-            // Combinations of each component's cuts are what proves an optimum.
-            method: MethodName::Bundle,
-            cuts: Granularity::Component,
-            ..Settings::default()
-        };
-        let settings = settings.check().map_err(invalid)?;
-        run(py, &mut *self.problem.dual(), None, &settings, callback.as_ref(), threads)?.into_result(py, None)
+        let limits = Limits { seconds: Some(time_limit), ..Limits::default() };
+        let settings = Settings { limits, ..Settings::exact() };
+        run(py, &mut *self.problem.dual(), None, settings, callback.as_ref(), threads)?.into_result(py, None)
     }
 
-    /// A bound on the problem that holds in exact arithmetic, as a `fractions.Fraction`: the dual at the multipliers `x`,
-    /// rounded to a grid. Needs integer data.
+    /// A bound on the optimum that holds in exact arithmetic, as a `fractions.Fraction`: the value of the dual at the
+    /// multipliers `x`, rounded to a grid. The data of the instance must be integers.
     fn safe_bound<'py>(&self, py: Python<'py>, x: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
         static FRACTION: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
         let point = vector(x, "x")?;
@@ -142,35 +137,51 @@ impl Problem {
         let fraction = bound.map_err(|error| PyValueError::new_err(error.to_string()))?.fraction();
         imported(py, &FRACTION, "fractions", "Fraction")?.call1(fraction)
     }
+
+    #[staticmethod]
+    fn _from_json(py: Python<'_>, text: String) -> PyResult<Py<PyAny>> {
+        let source = Source::parse("instance.json", text.into_bytes(), None).map_err(exception)?;
+        of_class(&py.get_type::<Self>(), source.choose(None).map_err(exception)?, "instance.json")
+    }
+
+    /// Pickles and copies go through the JSON text, which keeps every number and the sense.
+    fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyAny>, (String,))> {
+        let text = self.problem.to_text(Format::Json).map_err(exception)?;
+        Ok((py.get_type::<Self>().getattr("_from_json")?, (text,)))
+    }
 }
 
-/// Solves many instances at once, over all threads or as many as given; all else as for `Problem.solve`. With Ctrl-C
-/// every result has its best point.
+/// Solves many instances at once on `threads` threads, by default one for each core. The other arguments are those of
+/// `Problem.solve`. After Ctrl-C every result has the best point of its run.
 #[pyfunction]
-#[pyo3(signature = (problems, *, method="auto", steps=None, time_limit=None, tolerance=1e-7, threads=None, model=None,
-    settings=None))]
+#[pyo3(signature = (problems, *, method="auto", options=None, model=None, steps=None, oracle_calls=None,
+    time_limit=None, target=None, tolerance=1e-7, threads=None))]
 #[expect(clippy::too_many_arguments, reason = "keywords")]
 pub(crate) fn solve_batch(
     py: Python<'_>,
     problems: &Bound<'_, PyAny>,
     method: &str,
+    options: Option<&Bound<'_, PyAny>>,
+    model: Option<&Bound<'_, Model>>,
     steps: Option<usize>,
+    oracle_calls: Option<usize>,
     time_limit: Option<f64>,
+    target: Option<f64>,
     tolerance: f64,
     threads: Option<usize>,
-    model: Option<&Bound<'_, Model>>,
-    settings: Option<&Bound<'_, PyAny>>,
 ) -> PyResult<Vec<Py<PyAny>>> {
-    let settings = Keywords { method, model, steps, time_limit, tolerance, settings }.settings()?;
+    let settings =
+        Keywords { method, options, model, steps, oracle_calls, time_limit, target, tolerance }.settings()?;
     let mut duals = vec![];
     for problem in problems.try_iter()? {
         duals.push(problem?.cast::<Problem>()?.get().problem.dual());
     }
     let interruption = Interruption::default();
     let solutions = watched(py, threads, &interruption, || {
-        bundlenet::solve_batch(&mut duals, &settings, Some(interruption.flag()))
+        let solver = Solver::new(settings)?.interrupt(interruption.flag());
+        Ok::<_, InvalidSetting>(solver.solve_batch(&mut duals))
     })?;
-    results(py, solutions, interruption)
+    results(py, solutions.map_err(exception)?, interruption)
 }
 
 /// Multicommodity network design: open arcs at fixed costs, and route every commodity on open arcs at least cost.
@@ -179,9 +190,11 @@ pub(crate) struct NetworkDesign;
 
 #[pymethods]
 impl NetworkDesign {
-    /// An instance from its data. Nodes are counted from 0; `routing_costs` holds costs by arc and commodity.
+    /// An instance from its data. Nodes are counted from 0. `routing_costs` has a row for each arc and a column for
+    /// each commodity.
     #[new]
-    #[pyo3(signature = (nodes, *, tails, heads, fixed_costs, capacities, origins, destinations, demands, routing_costs))]
+    #[pyo3(signature = (nodes, *, tails, heads, fixed_costs, capacities, origins, destinations, demands,
+        routing_costs))]
     #[expect(clippy::too_many_arguments, reason = "keywords")]
     fn new(
         nodes: usize,
@@ -221,8 +234,8 @@ impl NetworkDesign {
         };
         let arcs = (0..tails.len()).map(arc).collect();
         let commodities = (0..demands.len()).map(commodity).collect();
-        let instance = bundlenet::NetworkDesign::new(nodes, arcs, commodities, costs).map_err(invalid_instance)?;
-        let problem = Problem { problem: bundlenet::Problem::NetworkDesign(instance) };
+        let instance = bundlenet_problems::NetworkDesign::new(nodes, arcs, commodities, costs).map_err(exception)?;
+        let problem = Problem { problem: bundlenet_problems::Problem::NetworkDesign(instance) };
         Ok(PyClassInitializer::from(problem).add_subclass(Self))
     }
 
@@ -244,49 +257,49 @@ impl NetworkDesign {
         Ok(design(&this)?.commodities().len())
     }
 
-    /// Where each arc begins.
+    /// The tail of each arc.
     #[getter]
     fn tails<'py>(this: PyRef<'py, Self>) -> PyResult<Bound<'py, PyArray1<i64>>> {
         Ok(numbers(this.py(), design(&this)?.arcs(), |arc| arc.tail as i64))
     }
 
-    /// Where each arc ends.
+    /// The head of each arc.
     #[getter]
     fn heads<'py>(this: PyRef<'py, Self>) -> PyResult<Bound<'py, PyArray1<i64>>> {
         Ok(numbers(this.py(), design(&this)?.arcs(), |arc| arc.head as i64))
     }
 
-    /// What it costs to open each arc.
+    /// The cost of opening each arc.
     #[getter]
     fn fixed_costs<'py>(this: PyRef<'py, Self>) -> PyResult<Bound<'py, PyArray1<f64>>> {
         Ok(numbers(this.py(), design(&this)?.arcs(), |arc| arc.fixed_cost))
     }
 
-    /// What each arc can carry.
+    /// The capacity of each arc.
     #[getter]
     fn capacities<'py>(this: PyRef<'py, Self>) -> PyResult<Bound<'py, PyArray1<f64>>> {
         Ok(numbers(this.py(), design(&this)?.arcs(), |arc| arc.capacity))
     }
 
-    /// Where each commodity comes from.
+    /// The origin of each commodity.
     #[getter]
     fn origins<'py>(this: PyRef<'py, Self>) -> PyResult<Bound<'py, PyArray1<i64>>> {
         Ok(numbers(this.py(), design(&this)?.commodities(), |commodity| commodity.origin as i64))
     }
 
-    /// Where each commodity goes.
+    /// The destination of each commodity.
     #[getter]
     fn destinations<'py>(this: PyRef<'py, Self>) -> PyResult<Bound<'py, PyArray1<i64>>> {
         Ok(numbers(this.py(), design(&this)?.commodities(), |commodity| commodity.destination as i64))
     }
 
-    /// How much there is of each commodity.
+    /// The demand of each commodity.
     #[getter]
     fn demands<'py>(this: PyRef<'py, Self>) -> PyResult<Bound<'py, PyArray1<f64>>> {
         Ok(numbers(this.py(), design(&this)?.commodities(), |commodity| commodity.demand))
     }
 
-    /// What it costs to route a unit, by arc and commodity.
+    /// The cost of routing a unit, by arc and commodity.
     #[getter]
     fn routing_costs<'py>(this: PyRef<'py, Self>) -> PyResult<Bound<'py, PyArray2<f64>>> {
         let instance = design(&this)?;
@@ -302,21 +315,22 @@ impl NetworkDesign {
     }
 }
 
-fn design<'a>(this: &'a PyRef<'_, NetworkDesign>) -> PyResult<&'a bundlenet::NetworkDesign> {
+fn design<'a>(this: &'a PyRef<'_, NetworkDesign>) -> PyResult<&'a bundlenet_problems::NetworkDesign> {
     match &this.as_super().problem {
-        bundlenet::Problem::NetworkDesign(instance) => Ok(instance),
+        bundlenet_problems::Problem::NetworkDesign(instance) => Ok(instance),
         other => Err(PyValueError::new_err(format!("expected network design, found {}", name_of(other)))),
     }
 }
 
-/// Generalised assignment: put items into bins of limited capacity, each at most once for the greatest profit
-/// (`sense="max"`), or exactly once at the least cost (`sense="min"`).
+/// Generalised assignment: put items into bins of limited capacity. With `sense="max"`, each item goes into at most one
+/// bin, for the largest profit. With `sense="min"`, each item goes into exactly one bin, at the least cost.
 #[pyclass(frozen, extends = Problem, module = "bundlenet")]
 pub(crate) struct GeneralizedAssignment;
 
 #[pymethods]
 impl GeneralizedAssignment {
-    /// An instance from its data: profits (or costs) and whole weights by bin and item, whole capacities by bin.
+    /// An instance from its data. `profits` (or costs) and `weights` have a row for each bin and a column for each
+    /// item. Weights and capacities are whole numbers.
     #[new]
     #[pyo3(signature = (profits, weights, capacities, *, sense="max"))]
     fn new(
@@ -337,9 +351,8 @@ impl GeneralizedAssignment {
             }
         }
         let weights = whole(weights, "weights")?;
-        let instance =
-            Assignment::new(sense_of(sense)?, shape[1], capacities, profits, weights).map_err(invalid_instance)?;
-        let problem = Problem { problem: bundlenet::Problem::Assignment(instance) };
+        let instance = Assignment::new(sense_of(sense)?, shape[1], capacities, profits, weights).map_err(exception)?;
+        let problem = Problem { problem: bundlenet_problems::Problem::Assignment(instance) };
         Ok(PyClassInitializer::from(problem).add_subclass(Self))
     }
 
@@ -355,7 +368,7 @@ impl GeneralizedAssignment {
         Ok(assignment(&this)?.items())
     }
 
-    /// `"min"` or `"max"`: sense of the problem itself; that of its dual is the other one.
+    /// The sense of the problem, `"min"` or `"max"`. Its dual has the other sense.
     #[getter]
     fn sense(this: PyRef<'_, Self>) -> PyResult<&'static str> {
         Ok(sense_name(assignment(&this)?.sense()))
@@ -392,12 +405,12 @@ impl GeneralizedAssignment {
 
 fn assignment<'a>(this: &'a PyRef<'_, GeneralizedAssignment>) -> PyResult<&'a Assignment> {
     match &this.as_super().problem {
-        bundlenet::Problem::Assignment(instance) => Ok(instance),
+        bundlenet_problems::Problem::Assignment(instance) => Ok(instance),
         other => Err(PyValueError::new_err(format!("expected generalised assignment, found {}", name_of(other)))),
     }
 }
 
-/// A Lagrangian dual: `dual(x)` gives the value at the multipliers `x` and a subgradient there.
+/// A Lagrangian dual: `dual(x)` returns the value and a subgradient at the multipliers `x`.
 #[pyclass(frozen, module = "bundlenet")]
 pub(crate) struct Dual {
     oracle: Mutex<Box<dyn Oracle + Send>>,
@@ -413,8 +426,8 @@ impl Dual {
         let evaluated = py.detach(|| {
             let mut subgradient = vec![0.0; self.dim];
             let mut oracle = self.oracle.lock().unwrap_or_else(PoisonError::into_inner);
-            let value = Minimized::new(&mut **oracle)?.evaluate(&point, &mut subgradient)?;
-            // Back into the problem's own sense; adding zero turns a -0 into 0.
+            let value = Function::new(&mut **oracle)?.evaluate(&point, &mut subgradient)?;
+            // `Function` minimises: the sign gives the problem's own sense. Adding zero turns -0 into 0.
             let sign = self.sense.sign();
             subgradient.iter_mut().for_each(|entry| *entry = sign * *entry + 0.0);
             Ok((sign * value + 0.0, subgradient))
@@ -429,13 +442,13 @@ impl Dual {
         self.dim
     }
 
-    /// `"max"` for a concave dual, to be maximised; `"min"` for a convex one.
+    /// `"max"` for a concave dual, which is maximised; `"min"` for a convex dual, which is minimised.
     #[getter]
     fn sense(&self) -> &'static str {
         sense_name(self.sense)
     }
 
-    /// Bounds on every multiplier, as `minimize` and `maximize` take them.
+    /// The bounds on every multiplier, for the argument `bounds` of `minimize` and `maximize`.
     #[getter]
     fn bounds(&self) -> (Option<f64>, Option<f64>) {
         (self.is_nonnegative.then_some(0.0), None)
@@ -446,11 +459,11 @@ impl Dual {
     }
 }
 
-/// An instance as an object of its own class, which must be the one asked for or below it.
-fn of_class(cls: &Bound<'_, PyType>, problem: bundlenet::Problem, source: &str) -> PyResult<Py<PyAny>> {
+/// An instance as an object of its class, which must be `cls` or a subclass.
+fn of_class(cls: &Bound<'_, PyType>, problem: bundlenet_problems::Problem, source: &str) -> PyResult<Py<PyAny>> {
     let py = cls.py();
     let found = name_of(&problem);
-    let is_design = matches!(problem, bundlenet::Problem::NetworkDesign(_));
+    let is_design = matches!(problem, bundlenet_problems::Problem::NetworkDesign(_));
     let base = PyClassInitializer::from(Problem { problem });
     let object = if is_design {
         Py::new(py, base.add_subclass(NetworkDesign))?.into_any()
@@ -463,10 +476,10 @@ fn of_class(cls: &Bound<'_, PyType>, problem: bundlenet::Problem, source: &str) 
     Err(PyValueError::new_err(format!("{source}: expected an instance of {}, found {found}", cls.name()?)))
 }
 
-fn name_of(problem: &bundlenet::Problem) -> &'static str {
+fn name_of(problem: &bundlenet_problems::Problem) -> &'static str {
     match problem {
-        bundlenet::Problem::NetworkDesign(_) => "network design",
-        bundlenet::Problem::Assignment(_) => "generalised assignment",
+        bundlenet_problems::Problem::NetworkDesign(_) => "network design",
+        bundlenet_problems::Problem::Assignment(_) => "generalised assignment",
     }
 }
 
@@ -474,15 +487,11 @@ fn numbers<'py, T, N: numpy::Element>(py: Python<'py>, of: &[T], number: impl Fn
     of.iter().map(number).collect::<Vec<N>>().into_pyarray(py)
 }
 
-fn check_lengths(what: &str, lengths: &[usize]) -> PyResult<()> {
+fn check_lengths(name: &str, lengths: &[usize]) -> PyResult<()> {
     if lengths.iter().all(|length| *length == lengths[0]) {
         return Ok(());
     }
-    Err(PyValueError::new_err(format!("{what}: expected arrays of the same length, found lengths {lengths:?}")))
-}
-
-fn invalid_instance(error: InvalidInstance) -> PyErr {
-    PyValueError::new_err(error.to_string())
+    Err(PyValueError::new_err(format!("{name}: expected arrays of the same length, found lengths {lengths:?}")))
 }
 
 fn sense_of(name: &str) -> PyResult<Sense> {

@@ -5,12 +5,12 @@ use std::io::Write;
 
 use pyo3::prelude::*;
 
-/// Runs the program `bundlenet` and gives its exit code; `arguments` begin with the name of the program.
+/// Runs the program `bundlenet` and returns its exit code. The first of the `arguments` is the name of the program.
 #[pyfunction]
 pub(crate) fn run_program(py: Python<'_>, arguments: Vec<OsString>) -> u8 {
     py.detach(|| {
         let code = bundlenet_cli::run(arguments);
-        // Rust flushes at the end of its own programs only; if that fails, there is no one to tell.
+        // Rust flushes only at the end of its own programs. A failure here cannot be reported.
         let _ = std::io::stdout().flush();
         code
     })

@@ -1,4 +1,4 @@
-//! A run under the eyes of Python: signals, callbacks, settings and results.
+//! A run started from Python: settings, signals, callbacks and results.
 
 use std::cell::Cell;
 use std::ops::ControlFlow;
@@ -8,7 +8,7 @@ use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use bundlenet::{
-    EvaluationError, MethodName, Observer, Oracle, Record, Settings, Solution, Status, ValidSettings, solve,
+    EvaluationError, InvalidSetting, Limits, Method, Observer, Oracle, Record, Settings, Solution, Solver, Status,
 };
 use numpy::IntoPyArray;
 use pyo3::call::PyCallArgs;
@@ -16,25 +16,26 @@ use pyo3::exceptions::{PyRecursionError, PyRuntimeError, PyStopIteration, PyValu
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::{IntoPyDict, PyDict};
+use serde_json::{Map, Value};
 
 use crate::convert::{deserialized, imported};
-use crate::failure::{at_start, invalid, is_interrupt, oracle_failed};
+use crate::failure::{at_start, exception, is_interrupt, oracle_failed};
 use crate::model::Model;
 
-/// Time between two looks for signals: short for whoever presses Ctrl-C, long for whoever waits for the lock.
+/// Time between two checks for signals. Ctrl-C acts within this time; each check takes the interpreter's lock.
 const BETWEEN_LOOKS: Duration = Duration::from_millis(10);
 
-/// Most steps where nothing is said, as in the program: an unbounded function is not followed for ever.
+/// Default limit on the steps, the same as in the program. It ends a run on an unbounded function.
 const MOST_STEPS: usize = 10_000;
 
-/// Most runs inside each other: Python does not see the stack that each of them takes.
+/// Most runs inside each other. Python's own recursion limit does not see the stack that they take.
 const DEEPEST: usize = 50;
 
 thread_local! {
     static DEPTH: Cell<usize> = const { Cell::new(0) };
 }
 
-/// A run that an oracle or a callback may have begun.
+/// Counts a run that an oracle or a callback may have started.
 struct Nested;
 
 impl Nested {
@@ -55,7 +56,7 @@ impl Drop for Nested {
     }
 }
 
-/// What ends a run from Python's side: a signal, or an exception of a callback.
+/// A request of Python to end a run: a signal, or an exception of a callback.
 #[derive(Default)]
 pub(crate) struct Interruption {
     flag: AtomicBool,
@@ -63,12 +64,12 @@ pub(crate) struct Interruption {
 }
 
 impl Interruption {
-    /// What the library looks at.
+    /// The flag that the library checks.
     pub(crate) fn flag(&self) -> &AtomicBool {
         &self.flag
     }
 
-    /// Runs the handlers of signals that have come; they run on the main thread only.
+    /// Runs the handlers of pending signals. Python runs them on the main thread only.
     fn look(&self) {
         if let Err(error) = Python::attach(|py| py.check_signals()) {
             self.end(error);
@@ -87,21 +88,21 @@ impl Interruption {
     }
 }
 
-/// Does some work on other threads, as many as asked for or all cores, while this one looks for signals.
+/// Does some work on other threads while this one checks for signals. Without a number there is a thread for each core.
 pub(crate) fn watched<T: Send>(
     py: Python<'_>,
     threads: Option<usize>,
     interruption: &Interruption,
     work: impl FnOnce() -> T + Send,
 ) -> PyResult<T> {
-    // A pool of its own: the global one does not survive a fork. Without a number it has all cores.
+    // A new pool, because the global one does not survive a fork. 0 stands for all cores.
     let pool = rayon::ThreadPoolBuilder::new().num_threads(check_threads(threads)?.unwrap_or(0)).build();
     let pool = pool.map_err(|error| PyRuntimeError::new_err(error.to_string()))?;
     Ok(py.detach(|| {
         let (sender, receiver) = channel::<()>();
         std::thread::scope(|scope| {
             let worker = scope.spawn(move || {
-                // The end of the channel says that the work is done, or has panicked.
+                // The channel closes when the work is done or has panicked.
                 let _sender = sender;
                 pool.install(work)
             });
@@ -113,7 +114,7 @@ pub(crate) fn watched<T: Send>(
     }))
 }
 
-/// A number of threads that can be used.
+/// Refuses 0 threads.
 pub(crate) fn check_threads(threads: Option<usize>) -> PyResult<Option<usize>> {
     match threads {
         Some(0) => Err(PyValueError::new_err("threads: expected at least 1, found 0")),
@@ -121,7 +122,7 @@ pub(crate) fn check_threads(threads: Option<usize>) -> PyResult<Option<usize>> {
     }
 }
 
-/// What a callback sees of a step.
+/// A step of a run, as a callback sees it.
 #[pyclass(frozen, get_all, module = "bundlenet")]
 pub(crate) struct Progress {
     /// Step, 0 for the evaluation at the start.
@@ -130,7 +131,7 @@ pub(crate) struct Progress {
     value: f64,
     /// Best value so far.
     best: f64,
-    /// Whether the centre moved, for methods that have one.
+    /// Whether the stability centre moved, for methods that have one.
     is_serious: Option<bool>,
     /// Estimated gap over `max(1, |best|)`.
     estimate: Option<f64>,
@@ -159,7 +160,7 @@ impl From<&Record> for Progress {
     }
 }
 
-/// Shows steps to a callback, and looks for signals now and then.
+/// Shows steps to a callback, and checks for signals from time to time.
 struct Watcher<'a> {
     callback: Option<&'a Py<PyAny>>,
     interruption: &'a Interruption,
@@ -181,7 +182,7 @@ impl Observer for Watcher<'_> {
     }
 }
 
-/// Calls a callback, which ends the run by returning a true value, by `StopIteration`, or by failing.
+/// Calls a callback. It ends the run if it returns a true value or raises an exception.
 pub(crate) fn called<'py>(
     py: Python<'py>,
     callback: &Py<PyAny>,
@@ -197,49 +198,44 @@ pub(crate) fn called<'py>(
     ControlFlow::Break(())
 }
 
-/// The keywords that shape a run.
+/// The keywords that choose a method and its limits.
 pub(crate) struct Keywords<'a, 'py> {
     pub(crate) method: &'a str,
+    pub(crate) options: Option<&'a Bound<'py, PyAny>>,
     pub(crate) model: Option<&'a Bound<'py, Model>>,
     pub(crate) steps: Option<usize>,
+    pub(crate) oracle_calls: Option<usize>,
     pub(crate) time_limit: Option<f64>,
+    pub(crate) target: Option<f64>,
     pub(crate) tolerance: f64,
-    pub(crate) settings: Option<&'a Bound<'py, PyAny>>,
 }
 
 impl Keywords<'_, '_> {
-    /// The library's settings; what has a keyword is taken from there.
-    pub(crate) fn settings(&self) -> PyResult<ValidSettings> {
-        let mut settings: Settings = match self.settings {
-            Some(settings) => deserialized(settings, "settings")?,
-            None => Settings::default(),
+    /// The settings of the library.
+    pub(crate) fn settings(&self) -> PyResult<Settings> {
+        let limits = Limits {
+            steps: self.steps.or(Some(MOST_STEPS)),
+            oracle_calls: self.oracle_calls,
+            seconds: self.time_limit,
+            target: self.target,
         };
-        let default = Settings::default();
-        if settings.method != default.method || settings.tolerances != default.tolerances {
-            let message = "settings: expected what has no keyword, found \"method\" or \"tolerances\"";
-            return Err(PyValueError::new_err(message));
+        Ok(Settings { method: self.method()?, limits, tolerance: self.tolerance, ..Settings::default() })
+    }
+
+    fn method(&self) -> PyResult<Method> {
+        let options: Map<String, Value> = match self.options {
+            Some(options) => deserialized(options, "options")?,
+            None => Map::new(),
+        };
+        let method = Method::with_options(self.method, options).map_err(exception)?;
+        match self.model {
+            Some(model) => method.with_model(model.borrow().shared()).map_err(exception),
+            None => Ok(method),
         }
-        settings.method = method(self.method)?;
-        settings.model = self.model.map(|model| model.borrow().shared());
-        if settings.model.is_some()
-            && matches!(settings.method, MethodName::Bundle | MethodName::Descent | MethodName::Adam)
-        {
-            let found = self.method;
-            return Err(PyValueError::new_err(format!("model: expected a method with a network, found {found:?}")));
-        }
-        settings.limits.steps = self.steps.or(settings.limits.steps).or(Some(MOST_STEPS));
-        settings.limits.seconds = self.time_limit.or(settings.limits.seconds);
-        settings.tolerances.gap = self.tolerance;
-        settings.check().map_err(invalid)
     }
 }
 
-/// The method of a name; the library knows which there are.
-fn method(name: &str) -> PyResult<MethodName> {
-    serde_json::from_value(name.into()).map_err(|error| PyValueError::new_err(format!("method: {error}")))
-}
-
-/// How a run ended, before Python's side of it is looked at.
+/// How a run ended, before its exceptions are raised.
 pub(crate) struct Outcome {
     pub(crate) solution: Result<Solution, EvaluationError>,
     pub(crate) interruption: Interruption,
@@ -250,7 +246,7 @@ pub(crate) fn run(
     py: Python<'_>,
     oracle: &mut (dyn Oracle + Send),
     start: Option<&[f64]>,
-    settings: &ValidSettings,
+    settings: Settings,
     callback: Option<&Py<PyAny>>,
     threads: Option<usize>,
 ) -> PyResult<Outcome> {
@@ -258,19 +254,23 @@ pub(crate) fn run(
     let interruption = Interruption::default();
     let work = || {
         let mut watcher = Watcher { callback, interruption: &interruption, latest_look: Instant::now() };
-        solve(oracle, start, settings, &mut watcher, Some(interruption.flag()))
+        let mut solver = Solver::new(settings)?.observe(&mut watcher).interrupt(interruption.flag());
+        if let Some(start) = start {
+            solver = solver.start(start);
+        }
+        Ok::<_, InvalidSetting>(solver.solve(oracle))
     };
     let solution = match threads {
         None => py.detach(work),
         threads => watched(py, threads, &interruption, work)?,
     };
-    Ok(Outcome { solution, interruption })
+    Ok(Outcome { solution: solution.map_err(exception)?, interruption })
 }
 
 impl Outcome {
-    /// The result, or the exception that there is instead. `raised` is what a Python oracle raised, if it did.
+    /// The result, or the exception to raise instead. `raised` is the exception of a Python oracle, if there is one.
     pub(crate) fn into_result(self, py: Python<'_>, raised: Option<PyErr>) -> PyResult<Py<PyAny>> {
-        // Ctrl-C gives the best point, wherever it struck.
+        // A run that Ctrl-C ended has a result, its best point, unless it ended in the first evaluation.
         match self.interruption.into_raised() {
             Some(error) if !(is_interrupt(py, &error) && self.solution.is_ok()) => return Err(error),
             _ => {}
@@ -290,7 +290,7 @@ impl Outcome {
     }
 }
 
-/// A solution as Python sees it.
+/// A solution as a `Result` of Python.
 fn result(py: Python<'_>, solution: Solution) -> PyResult<Py<PyAny>> {
     static RESULT: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
     static TRACE: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
@@ -326,15 +326,15 @@ fn result(py: Python<'_>, solution: Solution) -> PyResult<Py<PyAny>> {
 /// A status in a sentence.
 fn explanation(status: Status) -> &'static str {
     match status {
-        Status::Optimal => "optimal: the estimated gap is within the tolerance",
-        Status::StepLimit => "the number of steps is used up",
-        Status::TimeLimit => "the time is used up",
-        Status::OracleCallLimit => "the number of evaluations is used up",
-        Status::BoundReached => "the value is as good as the target",
-        Status::Interrupted => "interrupted, or ended by the callback",
-        Status::OracleFailed => "the oracle failed",
-        Status::Stalled => "no step makes a difference any more, although the stop test does not hold",
-        _ => "ended",
+        Status::Optimal => "The estimated gap is within the tolerance.",
+        Status::StepLimit => "The run took all its steps.",
+        Status::TimeLimit => "The time limit was reached.",
+        Status::OracleCallLimit => "The run used all its evaluations.",
+        Status::BoundReached => "The value reached the target.",
+        Status::Interrupted => "The user or the callback ended the run.",
+        Status::OracleFailed => "The oracle failed.",
+        Status::Stalled => "The steps no longer change the point, and the estimated gap is above the tolerance.",
+        _ => "The run ended.",
     }
 }
 

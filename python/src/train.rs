@@ -5,27 +5,28 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
 
 use bundlenet::Error;
-use bundlenet::learn::train::{Event, Report, Stage, TrainSettings};
+use bundlenet::train::{Event, Report, Stage, TrainSettings};
+use bundlenet_problems::TrainingData;
 use pyo3::exceptions::{PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 
 use crate::convert::deserialized;
-use crate::failure::exception;
+use crate::failure::{Failure, exception};
 use crate::model::Model;
 use crate::run::{Interruption, called, watched};
 
-/// What a callback sees of a training.
+/// The progress of a training, as a callback sees it.
 #[pyclass(frozen, get_all, module = "bundlenet")]
 pub(crate) struct TrainingProgress {
-    /// `"optima"` (of the instances, computed first), `"gradient"` or `"evolution"`.
+    /// The stage: `"optima"` (the optima of all instances are computed first), `"gradient"` or `"evolution"`.
     stage: &'static str,
-    /// Optima, updates or generations so far.
+    /// Optima, updates or generations that are done.
     done: usize,
-    /// Of how many.
+    /// Optima, updates or generations of the stage.
     total: usize,
     /// Loss of this update, or objective of this generation.
     loss: Option<f64>,
-    /// Mean gaps in percent on validation data, where they were measured just now.
+    /// Mean gaps in percent on validation data, if they were measured after this update.
     gaps: Option<Vec<f64>>,
 }
 
@@ -56,12 +57,12 @@ impl TrainingProgress {
     }
 }
 
-/// Trains a network in the folder `out`, as `bundlenet train` does, and gives the best one on validation data.
+/// Trains a network in the folder `out`, as `bundlenet train` does. Returns the best network on validation data.
 ///
-/// `config` is a TOML file or a mapping of the same tables. `data` and `validation` stand for `data.train` and
-/// `data.validation`: folders, files, or `generate:FAMILY:COUNT:SEED`. With `resume` the training in the folder
-/// goes on, bit for bit. `callback(progress)` is told of every update and ends the training by returning true;
-/// Ctrl-C raises `KeyboardInterrupt` when the folder is ready to be resumed. The result does not depend on `threads`.
+/// `config` is a TOML file or a mapping of the same tables. `data` and `validation` replace its entries `data.train`
+/// and `data.validation`: folders, files, or `generate:FAMILY:COUNT:SEED`. With `resume`, the training in the folder
+/// continues, bit for bit. `callback(progress)` is called after every update. It ends the training by returning a true
+/// value. Ctrl-C raises `KeyboardInterrupt`; the folder can then be resumed. The result does not depend on `threads`.
 #[pyfunction]
 #[pyo3(signature = (config=None, *, out, data=None, validation=None, resume=false, callback=None, threads=None))]
 #[expect(clippy::too_many_arguments, reason = "keywords")]
@@ -99,15 +100,19 @@ pub(crate) fn train(
         }
         if interruption.flag().load(Ordering::Relaxed) { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     };
-    let finished =
-        watched(py, threads, &interruption, || bundlenet::learn::train::train(&settings, &out, resume, &observe))?;
+    let load = || {
+        let TrainingData { train, validation } = TrainingData::load(&settings.data)?;
+        Ok::<_, Failure>((train, validation))
+    };
+    let work = || bundlenet::train::train(&settings, load, &out, resume, &observe);
+    let finished = watched(py, threads, &interruption, work)?;
     if let Some(error) = interruption.into_raised() {
         return Err(error);
     }
     finished.map_err(exception)?;
     let best = out.join("best.safetensors");
     if !best.exists() {
-        return Err(PyRuntimeError::new_err("the callback ended the training before there was a network"));
+        return Err(PyRuntimeError::new_err("the callback ended the training before the first network was written"));
     }
     bundlenet::Model::load(best).map(Model::new).map_err(exception)
 }

@@ -33,7 +33,7 @@ def test_the_readme_runs(tmp_path: Path) -> None:
         subprocess.run([sys.executable, "-c", block], check=True, timeout=60, cwd=tmp_path)
 
 
-# What Jupyter itself warns of is not ours to mend.
+# Jupyter's own warnings are not faults of ours.
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("path", sorted(EXAMPLES.glob("*.ipynb")), ids=lambda path: path.stem)
 def test_notebooks_run(path: Path, tmp_path: Path) -> None:

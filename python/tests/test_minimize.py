@@ -1,4 +1,4 @@
-"""What `minimize` and `maximize` promise of functions that behave."""
+"""`minimize` and `maximize` with functions that behave."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ def test_every_method_makes_progress(method: str) -> None:
 
 
 def test_an_unknown_method_is_named() -> None:
-    with pytest.raises(ValueError, match="method: unknown variant `newton`.*bundle"):
+    with pytest.raises(ValueError, match="setting method: expected auto, hybrid, bundle, .*, found newton"):
         bundlenet.minimize(distances, np.zeros(5), method="newton")
 
 
@@ -95,35 +95,46 @@ def test_limits_are_statuses() -> None:
 
     short = bundlenet.minimize(slow, np.zeros(50), time_limit=0.1, tolerance=0.0)
     assert short.status == "time-limit" and 0.1 <= short.seconds < 5
-    target = bundlenet.minimize(distances, np.zeros(5), settings={"limits": {"target": 10.0}})
+    target = bundlenet.minimize(distances, np.zeros(5), target=10.0)
     assert target.status == "bound-reached" and target.success and target.fun <= 10
-    calls = bundlenet.minimize(distances, np.zeros(5), settings={"limits": {"oracle_calls": np.int64(4)}})
+    calls = bundlenet.minimize(distances, np.zeros(5), oracle_calls=4)
     assert (calls.status, calls.nfev) == ("oracle-call-limit", 4)
 
 
 @pytest.mark.parametrize(
     ("keywords", "message"),
     [
-        ({"time_limit": -1.0}, "limits.seconds"),
-        ({"tolerance": float("nan")}, "tolerances.gap"),
-        ({"settings": {"method": "adam"}}, "settings: expected what has no keyword"),
-        ({"model": bundlenet.Model.general(), "method": "adam"}, 'model: expected a method with a network, found "adam"'),
+        ({"time_limit": -1.0}, "setting limits.seconds: expected a positive finite number, found -1"),
+        ({"tolerance": float("nan")}, "setting tolerance: expected a nonnegative finite number, found NaN"),
+        ({"oracle_calls": 0}, "setting limits.oracle_calls: expected at least 1, found 0"),
+        ({"target": float("nan")}, "setting limits.target: expected a finite number, found NaN"),
+        (
+            {"model": bundlenet.Model.general(), "method": "adam"},
+            "setting model: expected method auto, hybrid or network, found method adam",
+        ),
         ({"threads": 0}, "threads: expected at least 1"),
-        ({"settings": {"proximity": {"strategy": "none"}}}, "unknown variant `none`"),
-        ({"settings": {"proximal": {}}}, "settings: unknown field `proximal`"),
-        ({"settings": {"proximity": {"eta0": float("inf")}}}, "finite"),
+        ({"options": {"cuts": "aggregated"}}, "^setting cuts: expected method bundle, found method auto$"),
+        ({"method": "hybrid", "options": {"eta0": 1}}, "setting eta0: expected method bundle, descent or adam"),
+        ({"method": "bundle", "options": {"strategy": "none"}}, 'setting strategy: expected adaptive, .* or balancing, found "none"'),
+        ({"method": "bundle", "options": {"proximal": 1}}, "options of bundle: cuts, .*, found proximal"),
+        ({"method": "bundle", "options": {"eta0": float("inf")}}, "eta0: expected a finite number, found inf"),
+        ({"method": "network", "options": {"model": "general"}}, "setting model: expected a loaded model"),
+        ({"options": {"model": "general"}}, "setting model: expected a loaded model"),
+        ({"options": [1]}, "options: "),
     ],
 )
 def test_settings_that_cannot_be_used_are_named(keywords: dict[str, object], message: str) -> None:
     with pytest.raises(ValueError, match=message):
         bundlenet.minimize(distances, np.zeros(2), **keywords)  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match=message):
+        bundlenet.solve_batch([], **keywords)  # type: ignore[arg-type]
 
 
-def test_settings_reach_the_library() -> None:
-    auto = bundlenet.minimize(distances, np.zeros(5), method="bundle", steps=10)
-    settings = {"proximity": {"strategy": "soft", "eta0": 5.0}}
-    soft = bundlenet.minimize(distances, np.zeros(5), method="bundle", steps=10, settings=settings)
-    assert not np.array_equal(auto.trace.value, soft.trace.value)
+def test_options_reach_the_library() -> None:
+    adaptive = bundlenet.minimize(distances, np.zeros(5), method="bundle", steps=10)
+    options = {"strategy": "soft", "eta0": 5, "max_cuts": np.int64(9)}
+    soft = bundlenet.minimize(distances, np.zeros(5), method="bundle", steps=10, options=options)
+    assert not np.array_equal(adaptive.trace.value, soft.trace.value)
 
 
 BOUNDS: list[object] = [

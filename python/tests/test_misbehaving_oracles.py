@@ -148,7 +148,7 @@ def test_starts_that_are_not_contiguous_will_do() -> None:
 
 
 def test_what_cannot_be_called_is_refused() -> None:
-    with pytest.raises(TypeError, match="fun: expected something to call, found <class 'int'>"):
+    with pytest.raises(TypeError, match="fun: expected a function, found <class 'int'>"):
         bundlenet.minimize(3, np.ones(3))  # type: ignore[arg-type]
 
 

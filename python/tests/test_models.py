@@ -73,7 +73,7 @@ def test_weights_go_back_in() -> None:
 def test_weights_that_do_not_fit_are_named() -> None:
     model = Model.general()
     state: dict[str, Any] = dict(model.state_dict())
-    with pytest.raises(ValueError, match="found more.weight, too"):
+    with pytest.raises(ValueError, match="found more.weight as well"):
         model.load_state_dict({**state, "more.weight": np.zeros(3)})
     with pytest.raises(ValueError, match="tensor lstm.bias_ih_l0 of shape"):
         model.load_state_dict({**state, "lstm.bias_ih_l0": np.zeros(3)})
@@ -106,7 +106,8 @@ def test_a_network_is_trained(tmp_path: Path) -> None:
 
 def test_a_file_says_the_same_as_a_mapping(tmp_path: Path) -> None:
     (tmp_path / "config.toml").write_text(
-        'name = "small"\n[evolution]\ngenerations = 4\npairs = 4\nbatch = 2\n[validation]\nsteps = [5, 10]\ngenerations = 2\n'
+        'name = "small"\n[evolution]\ngenerations = 4\npairs = 4\nbatch = 2\n'
+        "[validation]\nsteps = [5, 10]\ngenerations = 2\n"
     )
     file = bundlenet.train(tmp_path / "config.toml", out=tmp_path / "a", data="generate:ga-10-100:8:1", threads=1)
     mapping = bundlenet.train(CONFIG, out=tmp_path / "b", threads=2)

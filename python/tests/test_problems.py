@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import copy
+import pickle
+from collections.abc import Callable
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -12,8 +15,11 @@ import pytest
 import bundlenet
 from bundlenet import GeneralizedAssignment, NetworkDesign, Problem
 
+#: The arrays of a network design instance.
+DESIGN = ["tails", "heads", "fixed_costs", "capacities", "origins", "destinations", "demands", "routing_costs"]
 
-def test_families_are_the_same_for_ever() -> None:
+
+def test_families_are_the_same_in_every_run() -> None:
     first, again = (NetworkDesign.generate("mc-sml-40", 7) for _ in range(2))
     np.testing.assert_array_equal(first.routing_costs, again.routing_costs)
     other = NetworkDesign.generate("mc-sml-40", 7, index=1)
@@ -70,8 +76,7 @@ def test_errors_are_those_of_the_library(tmp_path: Path) -> None:
 
 def test_designs_are_built_from_arrays() -> None:
     original = NetworkDesign.generate("mc-sml-40", 4)
-    names = ["tails", "heads", "fixed_costs", "capacities", "origins", "destinations", "demands", "routing_costs"]
-    data: dict[str, Any] = {name: getattr(original, name) for name in names}
+    data: dict[str, Any] = {name: getattr(original, name) for name in DESIGN}
     copy = NetworkDesign(original.nodes, **data)
     assert copy.solve(steps=5).fun == original.solve(steps=5).fun
     with pytest.raises(ValueError, match="capacity of arc 0: expected a positive finite number, found -1"):
@@ -96,6 +101,38 @@ def test_assignments_are_built_from_arrays() -> None:
         GeneralizedAssignment([[1.0]], [[1], [1]], [3])
     with pytest.raises(ValueError, match="sense"):
         GeneralizedAssignment([[1.0]], [[1]], [3], sense="maximum")  # type: ignore[arg-type]
+
+
+#: Numbers that a careless text would change.
+HARD = [0.1, 1 / 3, 1e300, 5e-324, -0.0, 2.0**53 + 2]
+COPIES: list[Callable[[Any], Any]] = [
+    copy.copy,
+    copy.deepcopy,
+    *(lambda problem, version=version: pickle.loads(pickle.dumps(problem, version)) for version in range(2, 6)),
+]
+
+
+@pytest.mark.parametrize("duplicate", COPIES, ids=range(len(COPIES)))
+@pytest.mark.parametrize("sense", ["min", "max"])
+def test_assignments_are_pickled_and_copied_exactly(duplicate: Callable[[Any], Any], sense: Any) -> None:
+    problem = GeneralizedAssignment([HARD, HARD[::-1]], [[2**32 - 1, 0, 1, 2, 3, 4]] * 2, [7, 2**32 - 1], sense=sense)
+    other = duplicate(problem)
+    assert type(other) is GeneralizedAssignment and other.sense == sense == problem.sense
+    for name in ("profits", "weights", "capacities"):
+        # Bytes: -0 is not 0.
+        assert getattr(other, name).tobytes() == getattr(problem, name).tobytes()
+
+
+@pytest.mark.parametrize("duplicate", COPIES, ids=range(len(COPIES)))
+def test_designs_are_pickled_and_copied_exactly(duplicate: Callable[[Any], Any]) -> None:
+    problem = NetworkDesign.generate("mc-sml-40", 3)
+    data: dict[str, Any] = {name: getattr(problem, name) for name in DESIGN}
+    data["routing_costs"] = np.resize(np.abs(HARD), data["routing_costs"].shape)
+    problem = NetworkDesign(problem.nodes, **data)
+    other = duplicate(problem)
+    assert type(other) is NetworkDesign and other.nodes == problem.nodes
+    for name in DESIGN:
+        assert getattr(other, name).tobytes() == getattr(problem, name).tobytes()
 
 
 @pytest.mark.parametrize("family", ["mc-sml-40", "ga-10-100"])

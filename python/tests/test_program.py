@@ -33,8 +33,15 @@ def test_it_solves_as_the_package_does(instance: Path) -> None:
     done = run("solve", instance, "--json", "--quiet", "--method", "bundle", "--cuts", "component")
     assert done.returncode == 0 and done.stderr == ""
     report = json.loads(done.stdout)
-    result = bundlenet.Problem.read(instance).solve(method="bundle", settings={"cuts": "component"})
+    result = bundlenet.Problem.read(instance).solve(method="bundle", options={"cuts": "component"})
     assert (report["value"], report["steps"], report["status"]) == (result.fun, result.nit, result.status)
+
+
+def test_a_wrong_option_has_the_same_message_as_in_the_package(instance: Path) -> None:
+    done = run("solve", instance, "--cuts", "aggregated")
+    with pytest.raises(ValueError, match="^setting cuts: expected method bundle, found method auto$") as caught:
+        bundlenet.Problem.read(instance).solve(options={"cuts": "aggregated"})
+    assert done.returncode == 2 and str(caught.value) in done.stderr
 
 
 def test_exit_codes_and_messages_are_its_own(tmp_path: Path) -> None:
@@ -51,8 +58,9 @@ def test_exit_codes_and_messages_are_its_own(tmp_path: Path) -> None:
 
 
 def test_ctrl_c_gives_the_best_point(instance: Path) -> None:
-    command: list[str | Path] = [PROGRAM, "solve", instance, "--json", "--quiet", "--method", "adam", "--tolerance", "0"]
-    with subprocess.Popen([*command, "--steps", "1000000000"], stdout=subprocess.PIPE, text=True) as running:
+    endless = ["--method", "adam", "--tolerance", "0", "--steps", "1000000000"]
+    command: list[str | Path] = [PROGRAM, "solve", instance, "--json", "--quiet", *endless]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as running:
         time.sleep(1)
         running.send_signal(signal.SIGINT)
         output, _ = running.communicate(timeout=60)
@@ -61,7 +69,8 @@ def test_ctrl_c_gives_the_best_point(instance: Path) -> None:
 
 
 def test_ctrl_c_ends_what_has_no_best_point(tmp_path: Path) -> None:
-    command: list[str | Path] = [PROGRAM, "generate", "mc-big-40", "--count", "1000000", "--seed", "1", "--out", tmp_path / "out"]
+    endless = ["--count", "1000000", "--seed", "1", "--out", str(tmp_path / "out")]
+    command: list[str | Path] = [PROGRAM, "generate", "mc-big-40", *endless]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as running:
         time.sleep(1)
         running.send_signal(signal.SIGINT)

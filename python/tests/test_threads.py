@@ -69,13 +69,9 @@ def test_functions_are_called_on_the_calling_thread() -> None:
 
 def test_batches_do_not_depend_on_threads() -> None:
     problems = [bundlenet.GeneralizedAssignment.generate("ga-10-100", 5, index=index) for index in range(6)]
-    # What measured times decide would not be the same twice.
-    settings = {"cuts": "component"}
-    one, two = (
-        bundlenet.solve_batch(problems, method="bundle", threads=threads, settings=settings) for threads in (1, 2)
-    )
+    one, two = (bundlenet.solve_batch(problems, threads=threads) for threads in (1, 2))
     for first, second, problem in zip(one, two, problems, strict=True):
-        assert first.fun == second.fun == problem.solve(method="bundle", settings=settings).fun
+        assert first.fun == second.fun == problem.solve().fun
     assert bundlenet.solve_batch([]) == []
 
 

@@ -14,7 +14,7 @@ use crate::network::Model;
 
 /// A method and its settings. An option that a method does not have cannot be given to it.
 ///
-/// In a configuration file, in JSON and in Python a method is a table with its `name` and its options:
+/// In a configuration file and in JSON a method is a table with its `name` and its options:
 ///
 /// ```
 /// use bundlenet::{BundleSettings, Cuts, Method};
@@ -333,6 +333,9 @@ impl Method {
         let mut table = serde_json::Map::new();
         for (option, value) in options {
             let info = option_of(name, &option)?;
+            if info.name == "model" {
+                return Err(InvalidSetting::new("model", "a loaded model, not a file name", &value));
+            }
             // Each option is parsed alone, so that an error names it.
             let alone = serde_json::Map::from_iter([(option.clone(), value.clone())]);
             Self::parse(name, alone).map_err(|_| InvalidSetting::new(info.name, info.expected(), &value))?;
