@@ -23,7 +23,9 @@ fn rust_files(folder: &Path) -> Vec<PathBuf> {
 /// The top-level module that a path written as `crate::module::...` names, for each such path.
 fn named(text: &str) -> impl Iterator<Item = String> {
     let is_word = |letter: char| letter.is_alphanumeric() || letter == '_';
-    text.split("crate::").skip(1).map(move |rest| rest.split(|letter| !is_word(letter)).next().unwrap_or("").to_string())
+    text.split("crate::")
+        .skip(1)
+        .map(move |rest| rest.split(|letter| !is_word(letter)).next().unwrap_or("").to_string())
 }
 
 /// The top-level modules of a crate. Tests inside modules may look anywhere.
@@ -77,7 +79,8 @@ fn no_module_depends_on_itself() {
 #[test]
 fn rooms_use_only_rooms_before_them() {
     let graph = graph(&workspace().join("crates/bundlenet/src"));
-    let place = |room: &str| ROOMS.iter().position(|other| *other == room).unwrap_or_else(|| panic!("unknown room {room}"));
+    let place =
+        |room: &str| ROOMS.iter().position(|other| *other == room).unwrap_or_else(|| panic!("unknown room {room}"));
     for (room, used) in &graph {
         for other in used {
             assert!(place(other) < place(room), "{room} uses {other}");
