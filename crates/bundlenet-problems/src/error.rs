@@ -80,61 +80,28 @@ impl InvalidInstance {
 
 /// A part of an instance, counted from 0.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[expect(missing_docs, reason = "every element displays its name")]
 #[non_exhaustive]
 pub enum Element {
-    /// The nodes of a network.
     Nodes,
-    /// All the arcs of a network.
     Arcs,
-    /// All the commodities.
     Commodities,
-    /// The tail of an arc.
     Tail(usize),
-    /// The head of an arc.
     Head(usize),
-    /// The fixed cost of an arc.
     FixedCost(usize),
-    /// The capacity of an arc.
     ArcCapacity(usize),
-    /// The origin of a commodity.
     Origin(usize),
-    /// The destination of a commodity.
     Destination(usize),
-    /// The demand of a commodity.
     Demand(usize),
-    /// All routing costs.
     RoutingCosts,
-    /// The cost of routing a unit of a commodity on an arc.
-    RoutingCost {
-        /// The arc.
-        arc: usize,
-        /// The commodity.
-        commodity: usize,
-    },
-    /// All the bins.
+    RoutingCost { arc: usize, commodity: usize },
     Bins,
-    /// All the items.
     Items,
-    /// The capacity of a bin.
     BinCapacity(usize),
-    /// All profits (or costs).
     Profits,
-    /// The profit (or cost) of an item in a bin.
-    Profit {
-        /// The bin.
-        bin: usize,
-        /// The item.
-        item: usize,
-    },
-    /// All weights.
+    Profit { bin: usize, item: usize },
     Weights,
-    /// The weight of an item in a bin.
-    Weight {
-        /// The bin.
-        bin: usize,
-        /// The item.
-        item: usize,
-    },
+    Weight { bin: usize, item: usize },
 }
 
 impl fmt::Display for Element {

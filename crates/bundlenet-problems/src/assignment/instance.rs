@@ -106,23 +106,3 @@ impl Assignment {
         weight / self.bins() as f64 / capacity
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn invalid_data_are_refused_by_name() {
-        let build =
-            |items, capacities, profits, weights| Assignment::new(Sense::Maximize, items, capacities, profits, weights);
-        assert!(build(2, vec![3], vec![1.0, 2.0], vec![1, 0]).is_ok());
-        let element = |result: Result<Assignment, InvalidInstance>| result.unwrap_err().element;
-        assert_eq!(element(build(2, vec![], vec![], vec![])), Element::Bins);
-        assert_eq!(element(build(0, vec![3], vec![], vec![])), Element::Items);
-        assert_eq!(element(build(2, vec![3], vec![1.0], vec![1, 1])), Element::Profits);
-        assert_eq!(element(build(2, vec![3], vec![1.0, 2.0], vec![1])), Element::Weights);
-        assert_eq!(element(build(2, vec![0], vec![1.0, 2.0], vec![1, 1])), Element::BinCapacity(0));
-        assert_eq!(element(build(2, vec![3], vec![1.0, f64::NAN], vec![1, 1])), Element::Profit { bin: 0, item: 1 });
-        assert_eq!(element(build(usize::MAX, vec![3, 3], vec![1.0], vec![1])), Element::Profits);
-    }
-}

@@ -195,7 +195,7 @@ impl Auto {
         let bundle = bundle.with_cut(&combination, error, model.primal(components.proposal()));
         let seen = components.last_seen();
         let mut newest = Padded::of(function.linear());
-        seen.minorants.subgradients().add_to(newest.numbers_mut(function.dim()));
+        seen.minorants.rows().add_to(newest.numbers_mut(function.dim()));
         let way = centre.point.iter().zip(&seen.point).map(|(to, from)| to - from);
         let rise: f64 = newest.numbers(function.dim()).iter().zip(way).map(|(entry, way)| entry * way).sum();
         let error = centre.value - (seen.value + rise);
@@ -346,7 +346,7 @@ impl Recent {
 
     /// Largest number of subgradient entries in one evaluation.
     fn entries(&self) -> Option<usize> {
-        self.0.iter().map(|(_, evaluation)| evaluation.minorants.subgradients().entries().len()).max()
+        self.0.iter().map(|(_, evaluation)| evaluation.minorants.rows().entries().len()).max()
     }
 
     /// The cuts of evaluations with numbers above `since`.

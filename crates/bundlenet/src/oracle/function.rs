@@ -195,7 +195,7 @@ impl<'a> Function<'a> {
     /// As [`Function::evaluate`], and if the oracle is not a [`SumOracle`](crate::SumOracle).
     pub fn evaluate_components(&mut self, point: &[f64], minorants: &mut Minorants) -> Result<f64, EvaluationError> {
         let unscaled = self.call_components(point, minorants)?;
-        self.scaled(unscaled, minorants.subgradients().entries())
+        self.scaled(unscaled, minorants.rows().entries())
     }
 
     /// Evaluates at the start and sets the scale of the run: one over the norm of the subgradient there, or the known
@@ -245,7 +245,7 @@ impl<'a> Function<'a> {
             Detail::Both => {
                 let sum = subgradient.numbers_mut(dim);
                 sum.copy_from_slice(self.linear());
-                minorants.subgradients().add_to(sum);
+                minorants.rows().add_to(sum);
             }
         }
         Ok(())
@@ -255,7 +255,7 @@ impl<'a> Function<'a> {
     fn set_value(&self, evaluation: &mut Evaluation, detail: Detail) -> Result<(), EvaluationError> {
         let entries = match detail {
             Detail::Whole => evaluation.subgradient(),
-            Detail::Components | Detail::Both => evaluation.minorants.subgradients().entries(),
+            Detail::Components | Detail::Both => evaluation.minorants.rows().entries(),
         };
         evaluation.value = self.scaled(evaluation.unscaled, entries)?;
         Ok(())
@@ -301,8 +301,8 @@ impl<'a> Function<'a> {
             return Err(EvaluationError::ComponentCount { evaluation, expected, found: minorants.len() });
         }
         minorants.values().iter().try_for_each(|&value| check_value(evaluation, value))?;
-        check_entries(evaluation, minorants.subgradients().entries())?;
-        let coordinates = minorants.subgradients().coordinates();
+        check_entries(evaluation, minorants.rows().entries())?;
+        let coordinates = minorants.rows().coordinates();
         if let Some(&coordinate) = coordinates.iter().find(|&&coordinate| coordinate as usize >= dim) {
             return Err(EvaluationError::Coordinate { evaluation, dim, found: coordinate as usize });
         }
@@ -329,7 +329,7 @@ impl<'a> Function<'a> {
         if solutions.len() != expected {
             return Err(EvaluationError::SolutionCount { evaluation, expected, found: solutions.len() });
         }
-        let mut numbers = solutions.costs().iter().chain(solutions.values());
+        let mut numbers = solutions.costs().iter().chain(solutions.rows().entries());
         match numbers.find(|number| !number.is_finite()) {
             Some(&found) => Err(EvaluationError::Solution { evaluation, found }),
             None => Ok(()),
@@ -427,69 +427,5 @@ fn check_entries(evaluation: usize, entries: &[f64]) -> Result<(), EvaluationErr
         Some(coordinate) => {
             Err(EvaluationError::SubgradientEntry { evaluation, coordinate, found: entries[coordinate] })
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::super::{Bound, FnOracle};
-    use super::*;
-
-    fn message(error: EvaluationError) -> String {
-        error.to_string()
-    }
-
-    #[test]
-    fn a_concave_function_is_flipped() {
-        let mut oracle = FnOracle::new(1, |point, subgradient| {
-            subgradient[0] = -2.0 * point[0];
-            Ok(-point[0] * point[0])
-        })
-        .with_sense(Sense::Maximize);
-        let mut function = Function::new(&mut oracle).unwrap();
-        let mut subgradient = [0.0];
-        assert_eq!(function.evaluate(&[3.0], &mut subgradient).unwrap(), 9.0);
-        assert_eq!(subgradient, [6.0]);
-        assert_eq!(function.evaluations(), 1);
-    }
-
-    #[test]
-    fn bad_output_is_named_with_its_evaluation() {
-        let mut calls = 0;
-        let mut oracle = FnOracle::new(2, move |_, subgradient| {
-            calls += 1;
-            subgradient[0] = 1.0;
-            if calls != 2 {
-                subgradient[1] = 0.0;
-            }
-            match calls {
-                3 => Ok(f64::INFINITY),
-                4 => Err("the subproblem is infeasible".into()),
-                _ => Ok(0.0),
-            }
-        });
-        let mut function = Function::new(&mut oracle).unwrap();
-        let mut subgradient = [0.0; 2];
-        let mut evaluate = |point: &[f64]| function.evaluate(point, &mut subgradient);
-        evaluate(&[0.0, 0.0]).unwrap();
-        let forgotten = message(evaluate(&[0.0, 0.0]).unwrap_err());
-        assert!(forgotten.contains("evaluation 2") && forgotten.contains("entry 1"), "{forgotten}");
-        let infinite = message(evaluate(&[0.0, 0.0]).unwrap_err());
-        assert!(infinite.contains("evaluation 3") && infinite.contains("inf"), "{infinite}");
-        let failed = message(evaluate(&[0.0, 0.0]).unwrap_err());
-        assert!(failed.contains("evaluation 4") && failed.contains("the subproblem is infeasible"), "{failed}");
-        let short = message(evaluate(&[0.0]).unwrap_err());
-        assert!(short.contains("expected 2") && short.contains("found 1"), "{short}");
-        let nan = message(evaluate(&[0.0, f64::NAN]).unwrap_err());
-        assert!(nan.contains("NaN"), "{nan}");
-    }
-
-    #[test]
-    fn bad_oracles_are_refused() {
-        let nothing = |_: &[f64], _: &mut [f64]| Ok(0.0);
-        assert!(matches!(Function::new(&mut FnOracle::new(0, nothing)), Err(EvaluationError::NoVariables)));
-        let domain = Domain::PerCoordinate(vec![Bound::Free]);
-        let mut oracle = FnOracle::new(2, nothing).with_domain(domain);
-        assert!(matches!(Function::new(&mut oracle), Err(EvaluationError::DomainLength { expected: 2, found: 1 })));
     }
 }

@@ -220,10 +220,13 @@ impl<'a, M: Minimize + ?Sized> Run<'a, M> {
     }
 }
 
+/// Computes the proposals of runs, given by their indices.
+type Propose<'w, 'a, M> = &'w mut dyn FnMut(&mut [Run<'a, M>], &[usize]);
+
 /// Callbacks around the steps of runs.
 pub(crate) struct Watch<'w, 'a, M: Minimize + ?Sized> {
-    /// Computes the proposals of the active runs, given by their indices, before each round of steps.
-    pub(crate) propose: &'w mut dyn FnMut(&mut [Run<'a, M>], &[usize]),
+    /// Computes the proposals of all active runs before each round of steps.
+    pub(crate) propose: Propose<'w, 'a, M>,
     /// Called with each run after its first evaluation and after each step, before observers.
     pub(crate) keep: &'w mut dyn FnMut(usize, &mut Run<'a, M>),
     /// Observes every step and may end all runs.
