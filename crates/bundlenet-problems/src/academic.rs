@@ -8,7 +8,7 @@ use std::fmt;
 
 use bundlenet::{Oracle, OracleError};
 
-/// A convex test function that knows its minimum.
+/// A convex test function with a known minimum.
 ///
 /// ```
 /// use bundlenet::{Function, Oracle};
@@ -102,7 +102,7 @@ impl Oracle for Academic {
     }
 }
 
-/// Index and value of the largest of `values`, the first one where several are.
+/// Index and value of the largest of `values`; the first one in a tie.
 fn largest(values: impl IntoIterator<Item = f64>) -> (usize, f64) {
     let mut best = (0, f64::NEG_INFINITY);
     for (index, value) in values.into_iter().enumerate() {
@@ -230,7 +230,7 @@ mod tests {
             0.084_031_22,
             0.038_580_31,
         ];
-        // The points are given to 8 digits, and near a kink the value moves in proportion.
+        // The points are given to 8 digits. Near a kink the error of the value is in proportion to theirs.
         for (function, point) in
             [(Academic::Cb2, &cb2[..]), (Academic::Shor, &shor[..]), (Academic::Maxquad, &maxquad[..])]
         {

@@ -1,4 +1,4 @@
-//! What can go wrong with instances and their files, with the data to say what, where, expected and found.
+//! Errors of instances and their files. Each says where it is, what was expected and what was found.
 
 use std::fmt;
 use std::io;
@@ -8,7 +8,7 @@ use thiserror::Error;
 
 use crate::{Family, Format};
 
-/// What stopped an instance from being read, built, written or generated.
+/// The reason why an instance could not be read, built, written or generated.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum Error {
@@ -28,13 +28,13 @@ pub enum Error {
         /// Why.
         source: io::Error,
     },
-    /// A file does not hold what its format demands.
+    /// The content of a file is not in its format.
     #[error(transparent)]
     Parse(#[from] ParseError),
-    /// The data do not make an instance.
+    /// The data are no valid instance.
     #[error(transparent)]
     Invalid(#[from] InvalidInstance),
-    /// A file holds several problems and none was chosen, or one that is not there.
+    /// A file holds several problems and none was chosen, or the chosen one does not exist.
     #[error("{file} holds {found} problems: expected a choice from 1 to {found}, found {}",
         chosen.map_or_else(|| "none".to_string(), |number| number.to_string()))]
     ProblemNumber {
@@ -50,9 +50,9 @@ pub enum Error {
     Unrepresentable {
         /// The format.
         format: Format,
-        /// What the format needs.
+        /// The format's condition.
         expected: &'static str,
-        /// What the instance has.
+        /// The instance's data against it.
         found: String,
     },
     /// A generator was given a base or a number it cannot use.
@@ -60,9 +60,9 @@ pub enum Error {
     Generate {
         /// The family.
         family: Family,
-        /// What the generator needs.
+        /// The generator's condition.
         expected: &'static str,
-        /// What it was given.
+        /// The argument against it.
         found: String,
     },
     /// The output folder already holds another data set.
@@ -70,7 +70,7 @@ pub enum Error {
     Occupied {
         /// The folder.
         path: PathBuf,
-        /// What is there.
+        /// The data set in it.
         found: String,
     },
     /// A source of examples is neither a folder, a file nor a recipe of a generator.
@@ -87,7 +87,7 @@ pub enum Error {
     },
 }
 
-/// A place in a file that does not hold what was expected.
+/// A place in a file with wrong content.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 #[error("{file}: line {line}: expected {expected}, found {found}")]
 pub struct ParseError {
@@ -95,21 +95,21 @@ pub struct ParseError {
     pub file: String,
     /// Line, counted from 1.
     pub line: usize,
-    /// What should be there.
+    /// The content expected there.
     pub expected: String,
-    /// What is there.
+    /// The content found there.
     pub found: String,
 }
 
-/// Data that do not make an instance.
+/// Data that are no valid instance.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 #[error("{element}: expected {expected}, found {found}")]
 pub struct InvalidInstance {
     /// The part at fault.
     pub element: Element,
-    /// What it should be.
+    /// The condition on it.
     pub expected: &'static str,
-    /// What it is.
+    /// Its value.
     pub found: String,
 }
 

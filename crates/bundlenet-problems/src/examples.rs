@@ -1,4 +1,4 @@
-//! Examples to train and measure on: instances of files and folders, of generators, and test functions.
+//! Examples for training and measuring: instances of files, folders and generators, and test functions.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -17,8 +17,8 @@ pub fn example_of(name: &str, problem: Problem) -> Example {
     Example { name: name.to_string(), oracle, start: None, optimum: None }
 }
 
-/// The instances that a source names: a folder, a file, `academic`, or `generate:FAMILY:COUNT:SEED` (a family or `max-affine`). Of a source that knows its parts (one that
-/// was generated) only those of the given one.
+/// The instances of a source: a folder, a file, `academic`, or `generate:FAMILY:COUNT:SEED`, where the family may
+/// also be `max-affine`. If the source is a generated data set, only the instances of the given part.
 ///
 /// # Errors
 /// If they cannot be read or generated.
@@ -29,7 +29,7 @@ pub fn read_examples(source: &str, part: Split) -> Result<Vec<Example>, Error> {
     Ok(data.into_iter().filter(is_wanted).map(|grouped| grouped.example).collect())
 }
 
-/// An instance with the number that those it shares data with have, too, and the part a manifest puts it in.
+/// An instance, the group of instances that it shares data with, and its part in the manifest.
 struct Grouped {
     example: Example,
     group: usize,
@@ -39,14 +39,14 @@ struct Grouped {
 /// Training and validation data.
 #[derive(Clone, Debug)]
 pub struct TrainingData {
-    /// Examples to learn from.
+    /// Examples for training.
     pub train: Vec<Example>,
-    /// Examples to choose by.
+    /// Examples for validation.
     pub validation: Vec<Example>,
 }
 
 impl TrainingData {
-    /// Reads or generates what the settings of a training name, within its limits.
+    /// Reads or generates the data that the settings of a training name, up to their limits.
     ///
     /// # Errors
     /// If they cannot be read or generated, or if there are none.
@@ -62,7 +62,7 @@ impl TrainingData {
             split(train_data)
         } else {
             let examples = |data: Vec<Grouped>| data.into_iter().map(|grouped| grouped.example).collect();
-            // Where a source has parts of its own, what is for validation and test is not to learn from.
+            // If a source has parts, its validation and test instances are not used for training.
             let has_train = train_data.iter().any(|grouped| grouped.split == Some(Split::Train));
             let is_train = |grouped: &Grouped| !has_train || grouped.split.is_none_or(|part| part == Split::Train);
             (examples(train_data.into_iter().filter(is_train).collect()), examples(read_all(validation)?))
@@ -75,7 +75,7 @@ impl TrainingData {
     }
 }
 
-/// Sets a part aside for validation, never through a group.
+/// Sets instances aside for validation. A group is never divided.
 fn split(data: Vec<Grouped>) -> (Vec<Example>, Vec<Example>) {
     let has = |part| data.iter().any(|grouped| grouped.split == Some(part));
     let has_validation = has(Split::Validation) && has(Split::Train);
@@ -85,7 +85,7 @@ fn split(data: Vec<Grouped>) -> (Vec<Example>, Vec<Example>) {
         groups.dedup();
         groups
     };
-    // Every eighth group; of fewer, the last.
+    // Every eighth group; the last one if there are fewer.
     let held = groups.len().clamp(1, 8);
     let (mut train, mut validation) = (vec![], vec![]);
     for Grouped { example, group, split } in data {
@@ -96,7 +96,7 @@ fn split(data: Vec<Grouped>) -> (Vec<Example>, Vec<Example>) {
         } else {
             Split::Train
         };
-        // With a single group there is nothing to hold out: the figures are then those of the training data.
+        // A single group is used for both training and validation.
         if groups.len() == 1 {
             train.push(example.clone());
         }
@@ -118,7 +118,7 @@ fn read_all(sources: &[String]) -> Result<Vec<Grouped>, Error> {
             None => read_files(Path::new(source))?,
         };
         for mut grouped in read {
-            // Instances of different folders may go by the same name.
+            // Instances of different folders may have the same name.
             if sources.len() > 1 {
                 grouped.example.name = format!("{source}/{}", grouped.example.name);
             }
@@ -128,10 +128,10 @@ fn read_all(sources: &[String]) -> Result<Vec<Grouped>, Error> {
     Ok(found.into_values().collect())
 }
 
-/// The academic functions as a source.
+/// Name of the academic functions as a source.
 const ACADEMIC: &str = "academic";
 
-/// The academic functions; with so few, all are to learn from.
+/// The academic functions. They are few, so all are used for training.
 fn academic() -> Vec<Grouped> {
     let example = |function: Academic| Example {
         name: format!("{function:?}").to_lowercase(),
@@ -164,10 +164,10 @@ fn generate(source: &str, recipe: &str) -> Result<Vec<Grouped>, Error> {
         .collect()
 }
 
-/// The family of random functions.
+/// Name of the family of random functions.
 const MAX_AFFINE: &str = "max-affine";
 
-/// A random function `max_i a_i'x + b_i`, bounded below because its slopes average to zero, of 5 to 60 variables.
+/// A random function `max_i a_i'x + b_i` of 5 to 60 variables. Its slopes average to zero, so it is bounded below.
 fn max_affine(index: usize, seed: u64) -> Grouped {
     let mut stream = Stream::new(seed, "max-affine", index as u64);
     let dim = 5 + stream.below(56);

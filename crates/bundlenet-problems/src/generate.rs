@@ -78,17 +78,17 @@ impl FromStr for Family {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Split {
-    /// To learn from.
+    /// For training.
     Train,
-    /// To choose by.
+    /// For choosing a model.
     Validation,
-    /// To report on, once.
+    /// For final figures.
     Test,
 }
 
 impl Split {
-    /// The part a group belongs to, by its number modulo 5, as for the published data: 3 validation, 4 test, all
-    /// others training. Instances of a group share data, so a split through a group would leak.
+    /// The part of a group, by its number modulo 5, as for the published data: 3 is validation, 4 is test, the others
+    /// are training. Instances of a group share data, so all of them belong to the same part.
     #[must_use]
     pub fn of_group(group: usize) -> Self {
         match group % 5 {
@@ -112,8 +112,8 @@ pub struct Generated {
     pub problem: Problem,
 }
 
-/// A source of instances of one family. The same seed gives the same instances for ever, and a longer data set
-/// begins with the shorter one.
+/// A source of instances of one family. The same seed gives the same instances on every machine and in every version.
+/// A longer data set begins with the shorter one.
 #[derive(Clone, Debug)]
 pub struct Generator {
     family: Family,
@@ -129,8 +129,8 @@ impl Generator {
         Self { family, seed, base: None, commodities: None }
     }
 
-    /// Perturbs a given instance, called `name` in the manifest, instead: demands and costs (or profits and weights)
-    /// are drawn anew with the statistics of its own.
+    /// Perturbs a given instance, called `name` in the manifest. Demands and costs (or profits and weights) are drawn
+    /// anew with the statistics of the given ones.
     ///
     /// # Errors
     /// If the instance is of another problem than the family.
@@ -148,7 +148,7 @@ impl Generator {
         Ok(self)
     }
 
-    /// Fixes the number of commodities of every network design instance; demands shrink as their number grows.
+    /// Fixes the number of commodities of every network design instance. Demands shrink as their number grows.
     ///
     /// # Errors
     /// If the family has no commodities, or the number is 0.
@@ -168,7 +168,7 @@ impl Generator {
     /// Instance number `index`, counted from 0.
     ///
     /// # Errors
-    /// If the base graph is too tight for demands drawn with its statistics.
+    /// If the base graph is too tight for demands drawn with its statistics, or if there are too many commodities.
     pub fn instance(&self, index: usize) -> Result<Generated, Error> {
         let (name, group, problem) = match &self.base {
             Some((_, Problem::Assignment(base))) => {
@@ -185,11 +185,11 @@ impl Generator {
         Ok(Generated { name, group, split: Split::of_group(group), problem })
     }
 
-    /// Writes the first `count` instances as JSON into a folder, and a manifest when all are there. `progress` is
-    /// called after each.
+    /// Writes the first `count` instances as JSON into a folder, then a manifest. `progress` is called after each
+    /// instance.
     ///
     /// # Errors
-    /// If the folder holds another data set already, cannot be written, or an instance cannot be drawn.
+    /// If the folder already holds another data set, if it cannot be written, or if an instance cannot be drawn.
     pub fn write(&self, count: usize, folder: &Path, mut progress: impl FnMut(&Generated)) -> Result<Manifest, Error> {
         let mut manifest = Manifest {
             family: self.family,
@@ -223,7 +223,7 @@ impl Generator {
     }
 }
 
-/// What a folder of generated instances holds: the file `manifest.json`.
+/// The list of a folder's generated instances, in its file `manifest.json`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Manifest {
     /// The family.
@@ -232,9 +232,9 @@ pub struct Manifest {
     pub seed: u64,
     /// [`GENERATOR_VERSION`] that wrote it.
     pub version: u32,
-    /// Name of the base instance, where one was given.
+    /// Name of the base instance, if one was given.
     pub base: Option<String>,
-    /// Number of commodities, where it was fixed.
+    /// Number of commodities, if it was fixed.
     pub commodities: Option<usize>,
     /// The instances.
     pub instances: Vec<ManifestEntry>,
@@ -258,7 +258,7 @@ impl Manifest {
     /// Reads the manifest of a folder.
     ///
     /// # Errors
-    /// If there is none, or it is not one.
+    /// If there is no such file, or if it is no manifest.
     pub fn read(folder: &Path) -> Result<Self, Error> {
         let path = folder.join(Self::FILE);
         let text = std::fs::read_to_string(&path).map_err(|source| Error::Read { path: path.clone(), source })?;

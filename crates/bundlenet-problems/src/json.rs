@@ -8,7 +8,7 @@ use super::text::{JsonStep, json_line};
 use crate::error::{InvalidInstance, ParseError};
 use bundlenet::Sense;
 
-/// Everything either problem family stores, under the published names; what else a file holds is passed over.
+/// The fields of both problem families, under their published names. Other fields are ignored.
 #[derive(Deserialize)]
 pub(crate) struct Fields {
     #[serde(rename = "N")]
@@ -57,7 +57,7 @@ impl From<SenseField> for Sense {
     }
 }
 
-/// The fields of an instance, with what is needed to say where they came from.
+/// The fields of an instance, with the file and the text for error messages.
 pub(crate) struct RawInstance<'a> {
     file: &'a str,
     text: &'a str,
@@ -66,7 +66,7 @@ pub(crate) struct RawInstance<'a> {
 }
 
 impl<'a> RawInstance<'a> {
-    /// Reads the fields, from the key `instance` as published or from the top.
+    /// Reads the fields from the key `instance`, as published, or from the top level.
     pub(crate) fn parse(file: &'a str, text: &'a str) -> Result<Self, ParseError> {
         let mut fields: Fields = serde_json::from_str(text).map_err(|error| ParseError {
             file: file.to_string(),
@@ -85,13 +85,13 @@ impl<'a> RawInstance<'a> {
         ParseError { file: self.file.to_string(), line: json_line(self.text, &whole), expected, found }
     }
 
-    /// A complaint about data that parse but make no instance.
+    /// The error for data that can be read but are invalid.
     pub(crate) fn invalid(&self, path: Vec<JsonStep>, invalid: InvalidInstance) -> ParseError {
         let expected = format!("{} to be {}", invalid.element, invalid.expected);
         self.error(&path, expected, invalid.found)
     }
 
-    /// A complaint that neither problem family's fields are there.
+    /// The error for a file with the fields of neither family.
     pub(crate) fn unknown(&self) -> ParseError {
         let expected = "the fields N, tail, head, f, c, o, d, q, r (network design) or I, J, c, p, w (assignment)";
         self.error(&[], expected.to_string(), "neither".to_string())
@@ -173,7 +173,7 @@ pub(crate) fn write_list(text: &mut String, numbers: impl IntoIterator<Item = f6
         if index > 0 {
             text.push(',');
         }
-        // `-0` is a whole number, too, but would read back as the integer 0.
+        // Without the point, `-0` would read back as the integer 0.
         let point = if number == 0.0 && number.is_sign_negative() { ".0" } else { "" };
         let _ = write!(text, "{number}{point}");
     }

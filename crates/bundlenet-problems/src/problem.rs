@@ -158,8 +158,8 @@ impl Problem {
     /// numbers. It costs less than two oracle calls.
     ///
     /// # Errors
-    /// If the data are not integers, or are too large. If the multipliers are not finite, are too large, or are too many or
-    /// too few.
+    /// If the data are not integers, or are too large. If the multipliers are not finite, are too large, or are too
+    /// many or too few.
     pub fn safe_bound(&self, multipliers: &[f64]) -> Result<SafeBound, UnsafeBound> {
         match self {
             Self::NetworkDesign(instance) => instance.safe_bound(multipliers),

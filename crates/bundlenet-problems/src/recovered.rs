@@ -1,32 +1,32 @@
-//! What a run's primal solution comes to, in the terms of a problem.
+//! Solutions of a problem, recovered from the primal solution of a run.
 
 use super::assignment::Placement;
 use super::network_design::Design;
 
-/// Primal solutions, from the one that the weights of the cuts give to one that is feasible.
+/// Three primal solutions: the convex combination, a repaired one, and a feasible one.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Recovered<S> {
-    /// The combination of the subproblems' solutions. It satisfies all but the constraints that were dualised.
+    /// The convex combination of the subproblems' solutions. It may violate the constraints that were dualised.
     pub convex: S,
-    /// How far it violates those.
+    /// Its violation of the dualised constraints.
     pub violation: Violation,
-    /// A solution of the convexified problem close to it, where it can be repaired: its value bounds that of the dual.
+    /// A solution of the convexified problem close to it, if a repair succeeds. Its value bounds that of the dual.
     pub relaxed: Option<S>,
-    /// A solution of the problem itself, by rounding and improving it; not the best one, and none where that fails.
+    /// A feasible solution of the problem, by rounding and local search, if they succeed. It need not be optimal.
     pub feasible: Option<S>,
 }
 
-/// By how much constraints are violated.
+/// Violation of constraints.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Violation {
-    /// The most that one of them is.
+    /// Largest violation of one constraint.
     pub largest: f64,
-    /// All of them together.
+    /// Sum over all constraints.
     pub total: f64,
 }
 
 impl Violation {
-    /// Counts one more constraint.
+    /// Adds the violation of one constraint.
     pub(crate) fn add(&mut self, amount: f64) {
         self.largest = self.largest.max(amount);
         self.total += amount;
@@ -43,7 +43,7 @@ pub enum ProblemPrimal {
 }
 
 impl ProblemPrimal {
-    /// The value of the feasible solution, where there is one: it bounds the optimum from the other side than the dual does.
+    /// The value of the feasible solution, if there is one. It bounds the optimum from the other side than the dual.
     #[must_use]
     pub fn feasible_value(&self) -> Option<f64> {
         match self {

@@ -1,9 +1,8 @@
 //! Bounds that hold in exact arithmetic.
 //!
-//! Any multipliers give a valid bound, so they may be rounded to multiples of `2^-bits`. With integer data the
-//! subproblems at such multipliers are problems in integers once everything is multiplied by `2^bits`, and 64 bits
-//! suffice where `bits` is chosen by the magnitudes ([`Grid::finest`]). Only the last step, from a fraction to a
-//! floating-point number, rounds, and it rounds away from the optimum.
+//! Any multipliers give a valid bound, so they may be rounded to multiples of `2^-bits`. Integer data and such
+//! multipliers, multiplied by `2^bits`, give subproblems in integers. [`Grid::finest`] chooses `bits` so that 64 bits
+//! suffice. Only the last step, from a fraction to a floating-point number, rounds, and it rounds to the safe side.
 
 use std::fmt;
 
@@ -13,25 +12,25 @@ use crate::error::{Element, InvalidInstance};
 use bundlenet::Sense;
 use bundlenet_linalg::simd::{LANES, Lanes, multiversion};
 
-/// Numbers on the grid stay within this, in units of the grid, and data within it as they are: `2^50`, so that sums of
-/// a few of them are exact even as floating-point numbers.
+/// Largest data, and largest number on the grid in its units: `2^50`. Sums of a few such numbers are exact also in
+/// floating point.
 const MOST_NUMBER: f64 = (1_u64 << 50) as f64;
 
-/// Sums that a subproblem adds up stay within this, in units of the grid: `2^61`, a quarter of what 64 bits hold. What
-/// is left is more than what rounding the multipliers, and rounding in the choice of the grid, can add.
+/// Largest sum in a subproblem, in units of the grid: `2^61`, a quarter of the range of 64 bits. The margin covers the
+/// rounding of the multipliers and of the choice of the grid.
 const MOST_SUM: f64 = (1_u64 << 61) as f64;
 
 /// The finest grid.
 const MOST_BITS: u32 = 50;
 
-/// Adding it to a number within `2^51` leaves no bits for a fraction; the integer is then in the last bits.
+/// Added to a number within `2^51`, it leaves no bits for a fraction: the last bits then hold the integer.
 const ROUNDING: f64 = 1.5 * (1_u64 << 52) as f64;
 
-/// A bound on the optimum of a problem that no rounding error can make wrong: the exact value of the Lagrangian dual at
-/// [`SafeBound::multipliers`], or, where a 0/1 knapsack is too hard to solve, its relaxation in its place.
+/// A bound on the optimum of a problem that holds in exact arithmetic: the exact value of the Lagrangian dual at
+/// [`SafeBound::multipliers`]. The linear relaxation replaces a 0/1 knapsack that is too hard to solve.
 ///
-/// A lower bound where the problem minimises, an upper bound where it maximises. As text it is an exact fraction, such
-/// as `-7/4`.
+/// It is a lower bound if the problem minimises, an upper bound if it maximises. As text it is an exact fraction,
+/// such as `-7/4`.
 ///
 /// ```
 /// use bundlenet::Sense;
@@ -53,12 +52,11 @@ pub struct SafeBound {
 }
 
 impl SafeBound {
-    /// The bound as a floating-point number: rounded down if it is a lower bound, up if it is an upper one, so that
-    /// it is a bound, too.
+    /// The bound as a floating-point number, itself a valid bound: a lower bound is rounded down, an upper bound up.
     #[must_use]
     pub fn value(&self) -> f64 {
         let nearest = self.numerator as f64;
-        // Within 2^127 by far, so that the way back is exact.
+        // Far below 2^127: the conversion back is exact.
         let back = nearest as i128;
         let safe = match self.dual_sense {
             Sense::Maximize if back > self.numerator => nearest.next_down(),
@@ -75,7 +73,7 @@ impl SafeBound {
         (self.numerator >> common, 1 << (self.bits - common))
     }
 
-    /// The multipliers that the bound is the value of the dual at: those asked for, rounded to dyadic numbers.
+    /// The multipliers whose dual value the bound is: the given ones, rounded to dyadic numbers.
     #[must_use]
     pub fn multipliers(&self) -> &[f64] {
         &self.multipliers
@@ -98,10 +96,10 @@ pub enum UnsafeBound {
     /// A number of the instance is not whole, or too large.
     #[error("safe bounds need integer data: {0}")]
     Data(InvalidInstance),
-    /// The numbers of the instance are such that sums of them, or of their products, do not fit.
+    /// Sums of the instance's numbers, or of their products, do not fit into 64 bits.
     #[error("safe bounds need smaller data: expected sums that 64 bits hold, found up to {found:e}")]
     DataRange {
-        /// What they may come to.
+        /// The largest sum.
         found: f64,
     },
     /// There are more or fewer multipliers than the dual has.
@@ -117,10 +115,10 @@ pub enum UnsafeBound {
     NotFinite {
         /// Which one, counted from 0.
         index: usize,
-        /// What it is.
+        /// Its value.
         found: f64,
     },
-    /// A multiplier is so large that sums of its products with the data do not fit.
+    /// A multiplier is too large: sums of its products with the data do not fit into 64 bits.
     #[error(
         "safe bounds need smaller multipliers: expected 64 bits to hold their products with the data, found {found:e}"
     )]
@@ -130,16 +128,16 @@ pub enum UnsafeBound {
     },
 }
 
-/// What the largest numbers in a subproblem are made of, beside multipliers.
+/// Sizes of the data, from which the largest number and sum of a subproblem follow.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Magnitudes {
     /// Largest cost or profit.
     pub(super) cost: f64,
-    /// How many multipliers are added to it.
+    /// Number of multipliers added to it.
     pub(super) multipliers: f64,
-    /// How often it is counted.
+    /// Largest factor of this sum.
     pub(super) amount: f64,
-    /// What is added to that.
+    /// Largest constant added to the product.
     pub(super) fixed: f64,
 }
 
@@ -150,7 +148,7 @@ impl Magnitudes {
         (number, self.fixed + number * self.amount)
     }
 
-    /// Refuses data for which there is no grid whatever the multipliers.
+    /// Refuses data that fit on no grid, even with multipliers of 0.
     pub(super) fn check(self) -> Result<Self, UnsafeBound> {
         if self.amount > MOST_NUMBER {
             return Err(UnsafeBound::DataRange { found: self.amount });
@@ -197,7 +195,7 @@ pub(super) struct Grid {
 }
 
 impl Grid {
-    /// The finest grid on which numbers and sums up to these fit, if there is one.
+    /// The finest grid on which numbers and sums of these sizes fit, if there is one.
     fn finest(number: f64, sum: f64) -> Option<Self> {
         (0..=MOST_BITS)
             .rev()
@@ -222,7 +220,7 @@ fn power(bits: u32) -> f64 {
     (1_u64 << bits) as f64
 }
 
-/// The greatest magnitude among data, which have to be whole and within `2^50`.
+/// The greatest magnitude of the data. They have to be whole and within `2^50`.
 pub(super) fn largest_integer(data: &[f64], element: impl Fn(usize) -> Element) -> Result<f64, UnsafeBound> {
     let Extent { largest, fraction } = extent(data);
     if largest <= MOST_NUMBER && fraction == 0.0 {
@@ -235,7 +233,7 @@ pub(super) fn largest_integer(data: &[f64], element: impl Fn(usize) -> Element) 
     }
 }
 
-/// How large numbers are, and how far from whole.
+/// The greatest magnitude of numbers, and their greatest distance from whole numbers.
 struct Extent {
     largest: f64,
     fraction: f64,

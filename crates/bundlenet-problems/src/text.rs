@@ -10,10 +10,10 @@ use serde::de::{DeserializeSeed, Deserializer, Error as _, IgnoredAny, MapAccess
 
 use crate::error::{Error, InvalidInstance, ParseError};
 
-/// Files are refused beyond this size, decompressed, so that a small archive cannot fill the memory.
+/// Most bytes of a file, decompressed. It keeps a small archive from filling the memory.
 const MAX_BYTES: u64 = 1 << 28;
 
-/// Reads a file as it is.
+/// Reads a file without decompressing it.
 pub(crate) fn read_file(path: &Path) -> Result<Vec<u8>, Error> {
     let read = || read_within(std::fs::File::open(path)?, MAX_BYTES);
     read().map_err(|source| Error::Read { path: path.to_path_buf(), source })
@@ -23,7 +23,7 @@ pub(crate) fn is_gzip(bytes: &[u8]) -> bool {
     bytes.starts_with(&[0x1f, 0x8b])
 }
 
-/// The content of a gzip archive, or the bytes themselves where they are none.
+/// The content of a gzip archive; other bytes as they are.
 pub(crate) fn decompress(bytes: Vec<u8>) -> io::Result<Vec<u8>> {
     if is_gzip(&bytes) { read_within(MultiGzDecoder::new(bytes.as_slice()), MAX_BYTES) } else { Ok(bytes) }
 }
@@ -39,7 +39,7 @@ fn read_within(source: impl Read, limit: u64) -> io::Result<Vec<u8>> {
 }
 
 impl InvalidInstance {
-    /// The same complaint, with the place in the file that caused it.
+    /// The same error, with its place in the file.
     pub(crate) fn at(self, file: &str, line: usize) -> ParseError {
         let Self { element, expected, found } = self;
         ParseError { file: file.to_string(), line, expected: format!("{element} to be {expected}"), found }
@@ -82,7 +82,7 @@ impl<'a> Tokens<'a> {
         let bytes = self.rest.as_bytes();
         let start = bytes.iter().position(|byte| !byte.is_ascii_whitespace()).unwrap_or(bytes.len());
         if start == bytes.len() {
-            // What is missing is missing after the last token, not after the blank lines behind it.
+            // A missing token is reported on the line of the last token, not after the blank lines that follow.
             self.rest = "";
             return None;
         }
@@ -124,7 +124,7 @@ impl<'a> Tokens<'a> {
         self.parse(what, "a finite number", |number: &f64| number.is_finite())
     }
 
-    /// How many of something there are.
+    /// A number of things, such as nodes.
     pub(crate) fn count(&mut self, what: Arguments<'_>) -> Result<usize, ParseError> {
         self.parse(what, "a whole number", |_| true)
     }
@@ -140,7 +140,7 @@ impl<'a> Tokens<'a> {
         self.parse(what, &kind, |&number: &usize| (1..=count).contains(&number)).map(|number| number - 1)
     }
 
-    /// Fails if there is anything left.
+    /// Fails if a token is left.
     pub(crate) fn end(&mut self) -> Result<(), ParseError> {
         match self.next() {
             None => Ok(()),
@@ -168,9 +168,9 @@ pub(crate) enum JsonStep {
     Index(usize),
 }
 
-/// The line on which the value at `path` begins or ends, or the first line where there is none.
+/// The line on which the value at `path` begins or ends; the first line if there is no such value.
 ///
-/// Only called to word an error: it reads the text again and stops at the place.
+/// Only for error messages: it reads the text again, up to the value.
 pub(crate) fn json_line(text: &str, path: &[JsonStep]) -> usize {
     match Locate(path).deserialize(&mut serde_json::Deserializer::from_str(text)) {
         Ok(()) => 1,
@@ -188,7 +188,7 @@ impl<'de> DeserializeSeed<'de> for Locate<'_> {
     }
 }
 
-/// Accepts nothing, so that reading ends with an error at the value it is asked to visit.
+/// Accepts nothing: reading ends with an error at the value that it visits.
 struct Stop;
 
 impl Visitor<'_> for Stop {

@@ -93,7 +93,8 @@ proptest! {
 proptest! {
     #![proptest_config(cases(150))]
 
-    /// The dual at any multipliers bounds the value of every feasible assignment: from above for profits, from below for costs.
+    /// The dual at any multipliers bounds the value of every feasible assignment: from above for profits, from below
+    /// for costs.
     #[test]
     fn weak_duality_for_assignment(instance in sample::tiny_assignment(), seed in any::<u64>()) {
         if let Some(best) = best_assignment(&instance) {

@@ -44,6 +44,11 @@ fn profit() -> impl Strategy<Value = f64> {
     ]
 }
 
+/// Costs: small whole numbers with many ties, or real numbers.
+fn cost() -> impl Strategy<Value = f64> {
+    prop_oneof![(-6_i32..3).prop_map(f64::from), -9.0..3.0_f64]
+}
+
 fn items(
     count: impl Into<prop::collection::SizeRange>,
     weight: std::ops::Range<u32>,
@@ -63,7 +68,10 @@ proptest! {
 
     /// Profits in proportion to weights: the bounds exclude no item.
     #[test]
-    fn binary_equals_brute_force_on_subset_sums(weights in prop::collection::vec(1_u32..30, 1..13), capacity in 1_u32..120) {
+    fn binary_equals_brute_force_on_subset_sums(
+        weights in prop::collection::vec(1_u32..30, 1..13),
+        capacity in 1_u32..120,
+    ) {
         let profits: Vec<f64> = weights.iter().map(|&weight| f64::from(weight) * 0.7).collect();
         let mut knapsack = BinaryKnapsack::new(profits.len(), capacity);
         let found = solve(&mut knapsack, &profits, &weights, capacity);
@@ -72,7 +80,10 @@ proptest! {
 
     /// Capacities too large for a table: branch and bound.
     #[test]
-    fn branch_and_bound_equals_brute_force((profits, weights) in items(1..13, 1..2_000_000_000), share in 0.05..0.95_f64) {
+    fn branch_and_bound_equals_brute_force(
+        (profits, weights) in items(1..13, 1..2_000_000_000),
+        share in 0.05..0.95_f64,
+    ) {
         let total: u64 = weights.iter().map(|&weight| u64::from(weight)).sum();
         let capacity = u32::try_from((total as f64 * share) as u64).unwrap_or(u32::MAX);
         let mut knapsack = BinaryKnapsack::new(profits.len(), capacity);
@@ -97,7 +108,7 @@ proptest! {
 
     #[test]
     fn continuous_equals_sorting(
-        items in prop::collection::vec((prop_oneof![(-6_i32..3).prop_map(f64::from), -9.0..3.0_f64], 0.0..9.0_f64), 0..90),
+        items in prop::collection::vec((cost(), 0.0..9.0_f64), 0..90),
         share in 0.0..1.2_f64,
     ) {
         let (costs, limits): (Vec<f64>, Vec<f64>) = items.into_iter().unzip();

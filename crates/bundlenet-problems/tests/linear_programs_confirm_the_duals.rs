@@ -1,5 +1,5 @@
-//! A linear program has the same optimum as each dual. The oracle attains it at the program's multipliers, and the bundle
-//! method and the default find it without them.
+//! A linear program has the same optimum as each dual. The oracle attains it at the program's multipliers, and the
+//! bundle method and the default find it without them.
 //!
 //! The program is the strong LP for network design, with `x_a^k <= min(q_k, c_a) y_a`, and the Dantzig-Wolfe master for
 //! generalised assignment, with a column for each knapsack pattern.

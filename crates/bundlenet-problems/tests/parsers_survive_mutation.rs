@@ -1,5 +1,5 @@
-//! A mutated file of any format gives an instance or a clear error. It never causes a panic, and memory stays in proportion to
-//! the size of the file.
+//! A mutated file of any format gives an instance or a clear error. It never causes a panic, and memory stays in
+//! proportion to the size of the file.
 
 use bundlenet::Function;
 use bundlenet_problems::{Error, Family, Format, Generator, Source};
@@ -198,12 +198,14 @@ proptest! {
     #[test]
     fn numbers(numbers in prop::collection::vec(prop::sample::select(TOKENS.to_vec()), 0..40), lines in any::<u64>()) {
         let separator = |at: usize| if lines >> (at % 64) & 1 == 1 { '\n' } else { ' ' };
-        let text: String = numbers.iter().enumerate().flat_map(|(at, token)| token.chars().chain([separator(at)])).collect();
+        let tokens = numbers.iter().enumerate();
+        let text: String = tokens.flat_map(|(at, token)| token.chars().chain([separator(at)])).collect();
         FORMATS.into_iter().for_each(|format| survive(format, text.as_bytes(), &[]));
     }
 }
 
-/// Faults found by fuzzing: a `.dow` file of 54 kB whose dual took 18 GB, and an assignment text read in quadratic time.
+/// Faults found by fuzzing: a `.dow` file of 54 kB whose dual took 18 GB, and an assignment text read in quadratic
+/// time.
 #[test]
 fn short_files_that_stand_for_much() {
     let dow = format!("t\n6000 3000 2000\n{}{}", "1 2 1 1 1 0 0\n".repeat(3000), "1 2 1\n".repeat(2000));

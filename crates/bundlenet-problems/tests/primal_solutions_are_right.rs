@@ -1,5 +1,5 @@
-//! A primal solution is the convex combination of subproblem solutions that belongs to the last combination of cuts, also
-//! after cuts were aggregated. Solutions recovered from it are feasible if they are said to be.
+//! A primal solution is the convex combination of subproblem solutions that belongs to the last combination of cuts,
+//! also after cuts were aggregated. Solutions recovered from it are feasible if they are said to be.
 
 use bundlenet::{
     AdamSettings, AutoSettings, BundleSettings, Cuts, DescentSettings, EvaluationError, FnOracle, HybridSettings,
@@ -47,8 +47,8 @@ fn run(oracle: &mut dyn Oracle, method: &Method, steps: usize) -> Solution {
     Solver::new(Settings { primal: true, ..settings(method, steps) }).unwrap().solve(oracle).unwrap()
 }
 
-/// Checks a primal solution, the weights of lines. The weights of each component add up to 1. Their combination is below the
-/// function everywhere. If the run ended optimal, the combination proves its value.
+/// Checks a primal solution, the weights of lines. The weights of each component add up to 1. Their combination is
+/// below the function everywhere. If the run ended optimal, the combination proves its value.
 fn check_sum(sum: &mut Sum, solution: &Solution, stream: &mut Stream, name: &str) {
     let primal = solution.primal.as_ref().unwrap();
     let mut weights = vec![0.0; sum.components.iter().map(Vec::len).sum()];
@@ -283,7 +283,8 @@ proptest! {
         let solution = run(&mut NetworkDesignDual::new(&instance), &Method::default(), 100);
         let optimum = enumeration::cheapest_design(&instance);
         let found = check_network(&instance, &solution, 1);
-        prop_assert!(found.is_none_or(|found| optimum.is_some_and(|optimum| found >= optimum - 1e-9 * (1.0 + optimum))));
+        let is_possible = |found: f64| optimum.is_some_and(|optimum| found >= optimum - 1e-9 * (1.0 + optimum));
+        prop_assert!(found.is_none_or(is_possible));
     }
 
     #[test]
@@ -334,7 +335,8 @@ fn without_solutions_there_is_no_primal() {
     }
 }
 
-/// A constant function with the given solutions, all of cost 7: the start is optimal, but the solutions may be unusable.
+/// A constant function with the given solutions, all of cost 7: the start is optimal, but the solutions may be
+/// unusable.
 struct Odd(Vec<f64>);
 
 impl Oracle for Odd {
@@ -368,7 +370,8 @@ fn an_optimal_start_has_its_solution_and_bad_solutions_are_named() {
     assert!(matches!(error(vec![f64::NAN]), EvaluationError::Solution { evaluation: 1, .. }));
 }
 
-/// The cuts of a state have no primal solutions. A run that records them starts from the state's point without its cuts.
+/// The cuts of a state have no primal solutions. A run that records them starts from the state's point without its
+/// cuts.
 #[test]
 fn cuts_of_an_earlier_run_are_left_out() {
     let problem = Generator::new(Family::Ga10x100, 5).instance(0).unwrap().problem;

@@ -90,8 +90,8 @@ fn knapsack(items: &[(BigRational, u32)], capacity: u32) -> BigRational {
     best.swap_remove(capacity as usize)
 }
 
-/// Checks that a bound is the exact value of the dual at its multipliers, and that its floating-point value is the nearest
-/// one on the safe side.
+/// Checks that a bound is the exact value of the dual at its multipliers, and that its floating-point value is the
+/// nearest one on the safe side.
 #[track_caller]
 fn assert_exact(problem: &Problem, bound: &SafeBound) {
     let exact = rational_dual(problem, bound.multipliers());

@@ -1,4 +1,5 @@
-//! Straightforward implementations of what the library does fast. Tests compare with them, benches measure against them.
+//! Straightforward implementations of what the library does fast. Tests compare with them, benches measure against
+//! them.
 
 use bundlenet::Sense;
 use bundlenet_problems::{Assignment, NetworkDesign};

@@ -97,8 +97,8 @@ pub fn point(seed: u64, dim: usize) -> Vec<f64> {
     (0..dim).map(|_| entry()).collect()
 }
 
-/// Profits, weights and capacity of a knapsack that no search solves: weights are even, the capacity is odd, and profits are
-/// in proportion to weights, so that no subset is worse than the linear relaxation predicts.
+/// Profits, weights and capacity of a knapsack that no search solves: weights are even, the capacity is odd, and
+/// profits are in proportion to weights, so that the linear relaxation excludes no subset.
 pub fn hopeless_knapsack() -> (Vec<f64>, Vec<u32>, u32) {
     let weights: Vec<u32> = (0..60).map(|item| 2 * (50_000_000 + 7_919 * item * item)).collect();
     (weights.iter().map(|&weight| f64::from(weight)).collect(), weights, 3_000_000_001)

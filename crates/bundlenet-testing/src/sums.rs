@@ -6,7 +6,8 @@ pub use bundlenet_linalg::Stream;
 /// A subgradient and a height at 0.
 pub type Line = (Vec<(u32, f64)>, f64);
 
-/// `linear'x + sum_a max_i (g_ai'x + b_ai)`. The last components are multiples of `|x_j|`: they keep the minimum in a box.
+/// `linear'x + sum_a max_i (g_ai'x + b_ai)`. The last components are multiples of `|x_j|`: they keep the minimum in a
+/// box.
 #[derive(Clone)]
 pub struct Sum {
     pub linear: Vec<f64>,

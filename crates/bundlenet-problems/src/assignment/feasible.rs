@@ -1,7 +1,8 @@
-//! Placements of whole items, from shares that are optimal for parts of them.
+//! Feasible placements from a solution of the relaxation.
 //!
-//! The greatest shares are rounded up as far as bins have room; beside that, places are filled by worth, and by weight. Then items move, swap, and make room for each other, as long as
-//! that pays; an item in no bin is worth nothing, or less than anything where all have to be in one.
+//! Three placements are built: by greatest share, by worth and by weight. Then items move, swap and make room for
+//! each other as long as that pays. An item in no bin is worth nothing; if every item needs a bin, it is worth less
+//! than any placement.
 
 use super::Assignment;
 use super::primal::Placement;
@@ -42,8 +43,8 @@ fn by_worth(instance: &Assignment) -> Vec<(usize, usize)> {
     pairs
 }
 
-/// Items by the least part of a bin that they take, the greatest first, each with the bins in which it takes least: what fits
-/// when nothing else does.
+/// Items and bins for tight capacities. Items come by the least part of a bin's capacity that they take, the greatest
+/// first. Bins of an item come by that part, the least first.
 fn by_weight(instance: &Assignment) -> Vec<(usize, usize)> {
     let part = |item: usize, bin: usize| f64::from(instance.weights(bin)[item]) / f64::from(instance.capacities()[bin]);
     let mut rows: Vec<(f64, Vec<(usize, usize)>)> = vec![];
@@ -60,18 +61,18 @@ fn by_weight(instance: &Assignment) -> Vec<(usize, usize)> {
 struct Plan<'a> {
     instance: &'a Assignment,
     places: Vec<Option<usize>>,
-    /// What is left of the capacities.
+    /// Remaining capacities.
     left: Vec<u32>,
     /// The worth of an item in no bin.
     nowhere: f64,
 }
 
 impl<'a> Plan<'a> {
-    /// Puts items where the first pairs say that have room for them.
+    /// Puts each item into the bin of its first pair that has room.
     fn new(instance: &'a Assignment, pairs: Vec<(usize, usize)>) -> Self {
         let nowhere = match instance.sense() {
             Sense::Maximize => 0.0,
-            // No placement of the others makes up for an item that is missing.
+            // No placement of the other items makes up for a missing one.
             Sense::Minimize => -1.0 - 2.0 * instance.all_profits().iter().map(|cost| cost.abs()).sum::<f64>(),
         };
         let places = vec![None; instance.items()];
@@ -96,7 +97,7 @@ impl<'a> Plan<'a> {
         self.places.iter().enumerate().map(|(item, &place)| self.worth(item, place)).sum()
     }
 
-    /// Puts an item somewhere else.
+    /// Moves an item.
     fn put(&mut self, item: usize, place: Option<usize>) {
         if let Some(bin) = self.places[item] {
             self.left[bin] += self.weight(item, bin);
@@ -115,7 +116,7 @@ impl<'a> Plan<'a> {
         })
     }
 
-    /// Where else an item would be worth most, and how much more than where it is.
+    /// The best other place of an item, and the gain of moving it there.
     fn best_move(&self, item: usize) -> (Option<usize>, f64) {
         let here = self.places[item];
         let bins = (0..self.instance.bins()).map(Some).filter(|&place| place != here && self.fits(item, place, item));
@@ -127,7 +128,7 @@ impl<'a> Plan<'a> {
 
     /// Moves items, swaps them, and makes room for one by moving another, as long as that pays.
     fn improve(&mut self) {
-        // Less is round-off, and might go on for ever.
+        // A gain within round-off does not count: the search has to end.
         let least = 1e-9 * (0..self.places.len()).map(|item| self.best_worth(item).abs()).fold(0.0, f64::max);
         for _ in 0..ROUNDS {
             let mut is_better = false;
@@ -149,7 +150,8 @@ impl<'a> Plan<'a> {
         (0..self.instance.bins()).map(|bin| self.worth(item, Some(bin))).fold(f64::NEG_INFINITY, f64::max)
     }
 
-    /// The best way for an item to leave its bin to another one: to that one's place, or to the best place there is for it.
+    /// Makes the best exchange: another item takes the bin of `item`, which moves to that one's place or to its best
+    /// place.
     fn exchange(&mut self, item: usize, least: f64) -> bool {
         let here = self.places[item];
         if here.is_none() {

@@ -6,7 +6,7 @@ use crate::generate::Family;
 use bundlenet::Sense;
 use bundlenet_linalg::Stream;
 
-/// Ranges from which profits and weights are drawn, and what stays fixed.
+/// Ranges of the profits and weights that are drawn, and the data that stay fixed.
 struct Base {
     sense: Sense,
     items: usize,

@@ -97,8 +97,8 @@ impl Assignment {
         &self.profits
     }
 
-    /// Mean total weight of all items in a bin, over the mean capacity times the number of bins: above 1, not every
-    /// item can be placed on average.
+    /// Mean total weight of all items in a bin, over the total capacity. Above 1, on average not every item can be
+    /// placed.
     #[must_use]
     pub fn tightness(&self) -> f64 {
         let weight: f64 = self.weights.iter().map(|&weight| f64::from(weight)).sum();

@@ -4,8 +4,8 @@
 //! LR(pi) = sum_i pi_i + sum_j max { sum_i (p_ij - pi_i) x_i : sum_i w_ij x_i <= c_j, x binary },   pi >= 0
 //! ```
 //!
-//! minimised for a problem that maximises with `<= 1`; with `min` for `max` and `pi` free, maximised for one that
-//! minimises with `= 1`. A subgradient is `1 - sum_j x_ij`.
+//! This is minimised, for a problem that maximises with `<= 1`. For a problem that minimises with `= 1`, the
+//! knapsacks have `min`, `pi` is free, and the dual is maximised. A subgradient is `1 - sum_j x_ij`.
 
 use rayon::prelude::*;
 
@@ -16,7 +16,7 @@ use bundlenet::Fingerprint;
 use bundlenet::PrimalOracle;
 use bundlenet::{Domain, Lines, Minorants, Oracle, OracleError, Sense, Solutions, SumOracle};
 
-/// Bins times items from which several threads pay: below, a task costs less than handing it over.
+/// Least bins times items for several threads. Below, handing over a task costs more than the task.
 pub(super) const PARALLEL_CELLS: usize = 4000;
 
 /// The Lagrangian dual of an [`Assignment`] as an oracle.
@@ -30,7 +30,7 @@ pub struct AssignmentDual {
     solved: Vec<Solved>,
     /// One for each thread.
     workers: Vec<Worker>,
-    /// Made when it is first asked for: many runs never do.
+    /// Made at the first call of `prove`: many runs never call it.
     recovery: Option<Recovery>,
 }
 
@@ -70,13 +70,13 @@ impl AssignmentDual {
         self.recovery.as_ref().and_then(Recovery::solution)
     }
 
-    /// Threads that pay.
+    /// Number of threads to use.
     fn threads(&self) -> usize {
         let cells = self.instance.bins() * self.instance.items();
         if cells < PARALLEL_CELLS { 1 } else { rayon::current_num_threads().min(self.instance.bins()) }
     }
 
-    /// Makes sure that there is a worker for every thread: the pool may be another one than at the last evaluation.
+    /// Makes a worker for every thread. The thread pool may have changed since the last evaluation.
     fn hire(&mut self) {
         let (threads, items) = (self.threads(), self.instance.items());
         let capacity = self.instance.capacities().iter().copied().max().unwrap_or(0);
@@ -104,7 +104,7 @@ impl AssignmentDual {
     }
 }
 
-/// What profits are multiplied by: the knapsacks maximise, whatever the problem does.
+/// Factor of the profits, 1 or -1: the knapsacks always maximise.
 fn sign(instance: &Assignment) -> f64 {
     -instance.sense().sign()
 }
@@ -148,7 +148,7 @@ impl Oracle for AssignmentDual {
         Ok(value)
     }
 
-    /// A multiplier above the greatest profit of its item only adds to the value: no bin takes the item any more.
+    /// Above the greatest profit of its item, a multiplier only adds to the value: no bin takes the item.
     fn minimizer_box(&self) -> Option<(Vec<f64>, Vec<f64>)> {
         let items = self.instance.items();
         let greatest =
@@ -198,7 +198,7 @@ impl SumOracle for AssignmentDual {
         Ok(())
     }
 
-    /// Everything that a bin's knapsack depends on.
+    /// All data of a bin's knapsack.
     fn fingerprint(&self, component: usize) -> Option<u64> {
         let instance = &self.instance;
         let sense = u64::from(instance.sense() == Sense::Maximize);
@@ -207,7 +207,7 @@ impl SumOracle for AssignmentDual {
         Some(weights.numbers(instance.profits(component)).finish())
     }
 
-    /// A slope is a set of items: valid if they fit. A combination of several sets tells nothing.
+    /// A slope is a set of items. It is valid if they fit. A combination of several sets cannot be checked.
     fn reprice(&self, component: usize, coordinates: &[u32], entries: &[f64]) -> Option<f64> {
         const ROUND_OFF: f64 = 1e-9;
         let (profits, weights) = (self.instance.profits(component), self.instance.weights(component));
@@ -219,8 +219,8 @@ impl SumOracle for AssignmentDual {
         (is_set && fits).then(|| items.iter().map(|&item| profits[item as usize]).sum())
     }
 
-    /// The combined patterns assign every item nearly once. Where they can be made to do so exactly, their profit is a
-    /// bound; for "exactly once" that takes capacities that leave some room.
+    /// The combined patterns assign every item nearly once. If they can be repaired, the repaired profit is a bound.
+    /// With "exactly once", a repair needs some room in the capacities.
     fn prove(&mut self, aggregate: &Lines) -> Option<f64> {
         self.hire();
         let recovery = self.recovery.get_or_insert_with(|| Recovery::new(&self.instance));

@@ -30,7 +30,7 @@ fn problem(file: &str, tokens: &mut Tokens<'_>, sense: Sense) -> Result<Assignme
     let bins = tokens.count(format_args!("the number of bins"))?;
     let header = tokens.line();
     let items = tokens.count(format_args!("the number of items"))?;
-    // Bounded by what is left of the file, so that a lying header cannot ask for memory.
+    // The rest of the file bounds the sizes, so that a wrong header cannot ask for too much memory.
     let cells = bins.saturating_mul(items);
     let left = tokens.count_left();
     if cells.saturating_mul(2).saturating_add(bins) > left {
@@ -62,7 +62,8 @@ fn problem(file: &str, tokens: &mut Tokens<'_>, sense: Sense) -> Result<Assignme
     })
 }
 
-/// Builds the instance from the fields `I`, `J`, `c[J]`, `p[J][I]`, `w[J][I]`, and our own `sense`.
+/// Builds the instance from the published fields `I`, `J`, `c[J]`, `p[J][I]`, `w[J][I]`, and from `sense`, which is
+/// ours.
 pub(crate) fn json(raw: &RawInstance<'_>, sense: Option<Sense>) -> Result<Assignment, Error> {
     let items = raw.count("I", raw.fields.items)?;
     let bins = raw.count("J", raw.fields.bins)?;

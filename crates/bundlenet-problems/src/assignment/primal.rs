@@ -1,8 +1,8 @@
-//! A solution of the relaxation over the hulls of the knapsacks, from one that almost assigns every item once.
+//! A solution of the relaxation over the convex hulls of the knapsacks, from one that almost assigns every item once.
 //!
 //! The relaxation's optimum is that of the Lagrangian dual, so the value of any solution bounds the dual. Convex
-//! combinations of the bins' solutions lie in the hulls, which stay closed under taking less of an item; only the
-//! assignment constraints may be off.
+//! combinations of the bins' solutions lie in the hulls, and remain there if the share of an item is reduced. Only the
+//! assignment constraints may be violated.
 
 use super::{Assignment, AssignmentDual};
 use crate::knapsack::BinaryKnapsack;
@@ -10,26 +10,26 @@ use crate::{Recovered, Violation};
 use bundlenet::Primal;
 use bundlenet::{Lines, Sense, SumOracle};
 
-/// Rounds in which to look for a solution that covers every item more than once.
+/// Most rounds of the search for a covering: a solution with more than one of every item.
 const COVERING_ROUNDS: usize = 300;
 
-/// Rounds after which to look whether there can be a better one.
+/// Rounds between two checks of how good a covering can be.
 const CHECKED_ROUNDS: usize = 20;
 
 /// How fast the price of an item falls when it is covered.
 const PRICE_RATE: f64 = 0.1;
 
-/// Items covered this much more than once need not be covered better.
+/// Excess over 1 of every item at which the search ends.
 const LARGE_EXCESS: f64 = 0.25;
 
-/// Items covered only this much more than once are of no use.
+/// Excess over 1 below which a covering is of no use.
 const SMALL_EXCESS: f64 = 1e-6;
 
-/// What is missing of an item, that its shares are scaled up for: round-off.
+/// Missing part of an item that counts as round-off: its shares are scaled up by it.
 const ROUND_OFF: f64 = 1e-12;
 
-/// How much of each item is in every bin: a solution of the problem where all or nothing is, of the relaxation over the hulls of
-/// the knapsacks where a part may be; in what a run's primal solution says before it is repaired, items may not quite be there once.
+/// The share of each item in every bin. Shares of a feasible solution are 0 or 1; those of the relaxation lie
+/// between. The shares of a primal solution that is not repaired may violate the assignment constraints.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Placement {
     bins: usize,
@@ -51,7 +51,7 @@ impl Placement {
         self.shares.len() / self.bins
     }
 
-    /// How much of an item is in every bin.
+    /// The share of an item in every bin.
     ///
     /// # Panics
     /// If there is no such item.
@@ -71,7 +71,7 @@ impl Placement {
         placement
     }
 
-    /// What a run's primal solution says, in the terms of the problem.
+    /// The primal solution of a run, in the problem's terms.
     fn of_primal(instance: &Assignment, primal: &Primal) -> Self {
         let (bins, items) = (instance.bins(), instance.items());
         let mut placement = Self { bins, shares: vec![0.0; items * bins], value: primal.cost };
@@ -84,7 +84,7 @@ impl Placement {
         placement
     }
 
-    /// How far items are from being there once, or at most once.
+    /// Violation of the assignment constraints.
     fn violation(&self, instance: &Assignment) -> Violation {
         let mut violation = Violation::default();
         for shares in self.shares.chunks_exact(self.bins) {
@@ -106,7 +106,7 @@ impl Placement {
 }
 
 impl Assignment {
-    /// What the primal solution of a run on the dual comes to: as it is, repaired, and with every item in one bin.
+    /// The primal solution of a run on the dual: the convex combination itself, repaired, and rounded to whole items.
     #[must_use]
     pub fn recover(&self, primal: &Primal) -> Recovered<Placement> {
         let convex = Placement::of_primal(self, primal);
@@ -128,7 +128,7 @@ pub(super) struct Recovery {
     order: Vec<u32>,
 }
 
-/// A solution that covers every item more than once.
+/// A covering: a solution with more than one of every item.
 #[derive(Clone, Debug)]
 enum Covering {
     Unknown,
@@ -153,7 +153,7 @@ impl Recovery {
         self.is_complete.then_some(&self.solution)
     }
 
-    /// Value of a solution close to what `aggregate` assigns.
+    /// Value of a solution close to the shares in `aggregate`.
     pub(super) fn recover(
         &mut self,
         instance: &Assignment,
@@ -189,7 +189,7 @@ impl Recovery {
         self.solution.shares.iter_mut().for_each(|share| *share = share.min(1.0));
     }
 
-    /// Mixes in as much of a covering of every item as it takes to cover all; false if there is no covering.
+    /// Mixes in the least portion of a covering that assigns every item; false if there is no covering.
     fn cover(&mut self, instance: &Assignment, knapsack: &mut BinaryKnapsack) -> bool {
         let bins = instance.bins();
         let total = |shares: &[f64]| shares.iter().sum::<f64>();
@@ -215,14 +215,14 @@ impl Recovery {
         true
     }
 
-    /// Takes items out of where they are worth least until none is there more than once, and adds up.
+    /// Reduces the least valuable shares until no item has more than 1, and computes the value.
     fn price(&mut self, instance: &Assignment) {
         let sign = instance.sense().opposite().sign();
         self.solution.value = 0.0;
         for (item, shares) in self.solution.shares.chunks_exact_mut(instance.bins()).enumerate() {
             let profit = |bin: usize| instance.profits(bin)[item];
             if instance.sense() == Sense::Maximize {
-                // Better in no bin than at a loss.
+                // No bin is better than a loss.
                 shares.iter_mut().enumerate().filter(|(bin, _)| profit(*bin) < 0.0).for_each(|(_, share)| *share = 0.0);
             }
             let mut total: f64 = shares.iter().sum();
@@ -242,7 +242,7 @@ impl Recovery {
                 }
                 total = shares.iter().sum();
             }
-            // What is left to do for exactly once is round-off.
+            // With "exactly once", only round-off remains.
             if instance.sense() == Sense::Minimize && total > 0.0 {
                 shares.iter_mut().for_each(|share| *share /= total);
             }
@@ -251,8 +251,8 @@ impl Recovery {
     }
 }
 
-/// Looks for a solution that covers every item more than once: bin by bin fills by prices, which fall for items as they
-/// are covered. Their mean also tells where there is no such solution, or none much better.
+/// Searches for a covering. One bin after another solves its knapsack with prices, and the prices of chosen items
+/// fall. The mean prices bound the largest excess, which ends the search early.
 fn find_covering(instance: &Assignment, knapsack: &mut BinaryKnapsack) -> Covering {
     let (items, bins) = (instance.items(), instance.bins());
     let mut counts = vec![0.0; items * bins];
@@ -285,7 +285,7 @@ fn find_covering(instance: &Assignment, knapsack: &mut BinaryKnapsack) -> Coveri
             break;
         }
         if round % CHECKED_ROUNDS == 0 {
-            // Whatever the covering, at these prices it cannot be worth more.
+            // No covering is worth more at these prices.
             let most = (0..bins).try_fold(0.0, |sum, bin| {
                 knapsack.solve(&mean_prices, instance.weights(bin), instance.capacities()[bin]).map(|value| sum + value)
             });
@@ -332,14 +332,14 @@ mod tests {
     fn what_is_missing_comes_from_a_covering() {
         for change in [1e-2, 1e-5, 1e-8] {
             let solution = prove(&instance(Sense::Minimize, 4), &[0.0, 1.0, 1.0 - change, 0.0]).unwrap();
-            // Both bins hold both items, so that everything is covered twice: no more than the change is mixed in.
+            // Both bins hold both items, so every item is covered twice: only the missing part is mixed in.
             assert!((0.0..=2.0 * change).contains(&(solution.value() - 2.0)), "{} at {change}", solution.value());
         }
     }
 
     #[test]
     fn nothing_is_proved_without_room() {
-        // Each bin holds one of the two items: all can be covered, but only just.
+        // Each bin holds one of the two items: both can be covered, but only once.
         let tight = instance(Sense::Minimize, 2);
         assert_eq!(prove(&tight, &[0.0, 1.0, 1.0, 0.0]).unwrap().value(), 2.0);
         assert!(prove(&tight, &[0.0, 1.0, 0.9, 0.0]).is_none());

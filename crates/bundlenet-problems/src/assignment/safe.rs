@@ -10,12 +10,12 @@ use crate::safe::{Grid, Magnitudes, SafeBound, UnsafeBound, largest_integer};
 use bundlenet::Sense;
 
 impl Assignment {
-    /// A bound that holds in exact arithmetic: the value of the dual at multipliers, rounded to dyadic numbers, and to
-    /// zero where they have to be nonnegative and are not.
+    /// A bound that holds in exact arithmetic: the value of the dual at multipliers, rounded to dyadic numbers.
+    /// Negative multipliers become 0 if the domain is nonnegative.
     ///
     /// # Errors
-    /// If the profits are not integers, or numbers are too large; if the multipliers are not finite, too large, or of
-    /// another number than the items.
+    /// If the profits are not integers, or numbers are too large. If the multipliers are not finite, are too large,
+    /// or are not one for each item.
     pub fn safe_bound(&self, multipliers: &[f64]) -> Result<SafeBound, UnsafeBound> {
         let least = match self.sense() {
             Sense::Maximize => 0.0,
@@ -32,7 +32,7 @@ impl Assignment {
         Ok(rounded.bound(units, self.sense().opposite()))
     }
 
-    /// Whether there are safe bounds: profits have to be integers, and numbers not too large.
+    /// Checks that there are safe bounds: profits are integers, and no number is too large.
     ///
     /// # Errors
     /// If there are none, with the number at fault.
@@ -40,7 +40,7 @@ impl Assignment {
         self.magnitudes().map(|_| ())
     }
 
-    /// Of what all items are worth in a bin, and its room at the best ratio.
+    /// Magnitudes of the profit of all items in a bin, and of its capacity times the best ratio.
     fn magnitudes(&self) -> Result<Magnitudes, UnsafeBound> {
         let (items, capacity) = (self.items(), self.capacities().iter().copied().max().unwrap_or(0));
         let profit = |at: usize| Element::Profit { bin: at / items, item: at % items };
@@ -48,8 +48,7 @@ impl Assignment {
         Magnitudes { cost, multipliers: 1.0, amount: items as f64 + f64::from(capacity), fixed: 0.0 }.check()
     }
 
-    /// What the knapsacks are worth, in units of a grid. Sums of integers do not depend on their order, nor on the
-    /// number of threads.
+    /// The sum of all knapsacks, in units of a grid. Integers add up to the same on any number of threads.
     fn knapsacks(&self, grid: Grid, prices: &[i64]) -> i128 {
         let (items, bins) = (self.items(), self.bins());
         let worker = || (vec![0; items], WholeKnapsack::new(items));

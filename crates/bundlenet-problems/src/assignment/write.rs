@@ -27,7 +27,7 @@ impl Assignment {
 
     fn to_json(&self) -> String {
         let mut text = format!("{{\"instance\":{{\"I\":{},\"J\":{}", self.items(), self.bins());
-        // The published files all maximise and say nothing of it.
+        // The published files maximise without stating it.
         if self.sense() == Sense::Minimize {
             text.push_str(",\"sense\":\"min\"");
         }

@@ -3,10 +3,10 @@
 //! 1. Keep the items that have a profit and fit. If all of them fit together, take them.
 //! 2. Solve the relaxation over `0 <= x <= 1`: it fills by profit per weight and breaks at one ratio. Its value is an
 //!    upper bound; the full items, topped up with the best single one that still fits, are a lower bound.
-//! 3. Changing an item against the relaxation costs at least `|profit - ratio weight|` (Dembo and Hammer). Where that
-//!    exceeds the gap between the bounds, the item is settled. Few are left: the core.
+//! 3. Changing an item against the relaxation costs at least `|profit - ratio weight|` (Dembo and Hammer). If that
+//!    exceeds the gap between the bounds, the item is settled. The few others are the core.
 //! 4. Solve the core by dynamic programming over the capacity that the settled items leave, row by row, or by branch
-//!    and bound where that capacity, in units of the greatest common divisor of the weights, is too large for a table.
+//!    and bound if that capacity, in units of the greatest common divisor of the weights, is too large for a table.
 
 use super::branch::{HardKnapsack, MAX_TABLE, Search, table_unit};
 use super::{Filled, fill};
@@ -60,7 +60,7 @@ impl BinaryKnapsack {
     /// Items without profit, zero included, are never chosen.
     ///
     /// # Errors
-    /// If the capacity is too large for a table and branch and bound finds no end.
+    /// If the capacity is too large for a table and branch and bound reaches its limit.
     ///
     /// # Panics
     /// If the slices differ in length or have more items than the solver was made for.
@@ -90,7 +90,7 @@ impl BinaryKnapsack {
         let weightless = self.chosen.len();
         let blocks = blocks_for(count);
         self.compute_keys::<L>(count, blocks);
-        // Where all fits, the ratio of the last item was too small to be told from zero.
+        // If all items fit, the ratio of the last one was rounded to zero.
         let filled = fill::<L>(&self.keys[..blocks], &self.weights[..blocks], capacity).unwrap_or_else(|| {
             let items = flat(&self.keys).iter().zip(flat(&self.weights)).take(count);
             let load: f64 = items.filter(|(key, _)| **key < 0.0).map(|(_, weight)| weight).sum();
@@ -102,7 +102,7 @@ impl BinaryKnapsack {
         let incumbent = bounds.lower - settled_profit;
         let improved = bounds.lower < bounds.upper && self.solve_core(room, incumbent)?;
         if !improved {
-            // The lower bound was optimal: the full items and the one that tops them up.
+            // The lower bound is optimal: the full items, and the one that tops them up.
             self.chosen.truncate(weightless);
             let keys = &flat(&self.keys)[..count];
             self.chosen.extend((0..count).filter(|&at| keys[at] < filled.break_cost).map(|at| self.items[at]));
@@ -136,7 +136,7 @@ impl BinaryKnapsack {
         let mut count = 0;
         let mut total = 0.0;
         for (item, (&profit, &weight)) in profits.iter().zip(weights).enumerate() {
-            // Written unconditionally and kept conditionally: no branch to mispredict. `items` has one place to spare,
+            // Every item is written, but `count` grows only for those kept: no branch. `items` has one place to spare,
             // and `count` never exceeds the item at hand.
             let useful = (profit > 0.0) & (weight <= capacity) & (weight > 0);
             if weight == 0 && profit > 0.0 {

@@ -1,5 +1,5 @@
-//! What is left of a 0/1 knapsack once most items are settled, where profits may be real or whole: whether a table will
-//! do, and depth-first branch and bound where it will not.
+//! The core of a 0/1 knapsack, with real or whole profits: whether a table is small enough, and depth-first branch
+//! and bound if it is not.
 
 use std::ops::{Add, Sub};
 
@@ -8,21 +8,22 @@ use thiserror::Error;
 /// Most numbers a dynamic programming table may have (32 MiB); larger cores go to branch and bound.
 pub(super) const MAX_TABLE: usize = 1 << 22;
 
-/// Nodes after which branch and bound gives up: seconds.
+/// Most nodes of branch and bound: some seconds.
 const MAX_NODES: u64 = 100_000_000;
 
-/// A 0/1 knapsack that could not be solved in reasonable time: its capacity is too large for a table, and its profits
-/// leave branch and bound nothing to prune by.
+/// A 0/1 knapsack that cannot be solved in reasonable time: its capacity is too large for a table, and branch and bound
+/// prunes too little.
 #[derive(Clone, Copy, Debug, Error, PartialEq, Eq)]
 #[error(
-    "a 0/1 knapsack is too hard: expected a solution within {MAX_NODES} nodes, found none with {open} items undecided and room {room}"
+    "a 0/1 knapsack is too hard: expected a solution within {MAX_NODES} nodes, \
+     found none with {open} items undecided and room {room}"
 )]
 pub struct HardKnapsack {
     open: usize,
     room: u64,
 }
 
-/// The unit of room and weights in which a table over them has at most `cells` numbers, if there is one.
+/// The unit of capacity and weights in which a table has at most `cells` numbers, if there is one.
 #[inline(always)]
 pub(super) fn table_unit(room: u64, weights: impl ExactSizeIterator<Item = u64>, cells: usize) -> Option<u64> {
     let rows = weights.len() as u64 + 1;
@@ -38,10 +39,10 @@ fn greatest_common_divisor(a: u64, b: u64) -> u64 {
     if b == 0 { a } else { greatest_common_divisor(b, a % b) }
 }
 
-/// Numbers that profits can be.
+/// The type of profits.
 pub(super) trait Profit: Copy + PartialOrd + Add<Output = Self> + Sub<Output = Self> {
     const ZERO: Self;
-    /// Upper bound on what an item of this profit is worth where only a part of it fits.
+    /// Upper bound on the profit of a part of an item, the part that fits.
     fn part(self, weight: u64, room: u64) -> Self;
 }
 
@@ -54,7 +55,7 @@ impl Profit for f64 {
 
 impl Profit for i64 {
     const ZERO: Self = 0;
-    /// Rounded down, which is a bound still: sums of whole profits are whole.
+    /// Rounded down. This is still a bound, since sums of whole profits are whole.
     fn part(self, weight: u64, room: u64) -> Self {
         // Less than the profit, since the room is less than the weight.
         (i128::from(self) * i128::from(room) / i128::from(weight)) as Self
@@ -92,7 +93,7 @@ impl Search {
     }
 
     /// The greatest profit of `count` items, if it exceeds the incumbent. Items, profit and weight by number, come in
-    /// the order of profit per weight, so that the relaxation of any tail is a walk along it.
+    /// the order of profit per weight, so that the relaxation of any tail is one pass.
     pub(super) fn run<P: Profit>(
         &mut self,
         count: usize,
@@ -109,7 +110,7 @@ impl Search {
             if nodes > MAX_NODES / count.max(1) as u64 {
                 return Err(HardKnapsack { open: count, room });
             }
-            // Take what fits as long as the relaxation promises more than the best found.
+            // Take items that fit as long as the relaxation exceeds the incumbent.
             let to_beat = best.unwrap_or(incumbent);
             while self.path.len() < count && value + relaxation((self.path.len()..count).map(&item), left) > to_beat {
                 let (profit, weight) = item(self.path.len());
@@ -124,7 +125,7 @@ impl Search {
                 best = Some(value);
                 self.best_path.clone_from(&self.path);
             }
-            // Go back to the last item taken, and leave it.
+            // Go back to the last item taken, and leave it out.
             loop {
                 match self.path.pop() {
                     None => return Ok(best),

@@ -1,13 +1,12 @@
 //! The continuous knapsack: `min cost'x` over `0 <= x <= limit`, `sum x <= capacity`.
 //!
-//! Fill the most negative costs first until the capacity is used up. Only the *break cost*, that of the last item
-//! filled, has to be found; everything cheaper is full and everything dearer empty. Instead of moving items about as
-//! quickselect does, each pass guesses a cost and adds up the limits below it, eight at a time: a handful of
-//! branch-free passes over a few cache lines.
+//! Fill the most negative costs first until the capacity is used up. Only the *break cost*, the cost of the last item
+//! filled, has to be found: cheaper items are full, dearer ones empty. Quickselect would move items. Here each pass
+//! guesses a cost and adds up the limits below it, eight at a time: a few branch-free passes over a few cache lines.
 
 use bundlenet_linalg::simd::{Block, Lanes, blocks_for, flat, flat_mut, multiversion};
 
-/// Where the filling stops.
+/// The break of the filling.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Filled {
     /// Items with a lower cost are full, items with a higher one empty.
@@ -16,7 +15,7 @@ pub(crate) struct Filled {
     pub(crate) left: f64,
 }
 
-/// What one pass over the items finds out about a guessed cost.
+/// The result of one pass over the items with a guessed cost.
 struct Pass {
     /// Total limit of the items below the guess.
     load: f64,
@@ -41,8 +40,8 @@ fn pass<L: Lanes>(costs: &[Block], limits: &[Block], guess: f64) -> Pass {
     Pass { load: load.sum(), below: below.greatest(), above: above.least() }
 }
 
-/// Finds the break cost among items of which the negative ones, of total limit `load`, exceed the capacity, and
-/// `least` is the lowest cost.
+/// Finds the break cost. The items of negative cost have a total limit of `load`, above the capacity; `least` is the
+/// lowest cost.
 ///
 /// The result is the highest cost whose cheaper items fit, their limits added in the fixed order of [`pass`]: it does
 /// not depend on the guesses that lead there.

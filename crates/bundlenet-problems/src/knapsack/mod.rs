@@ -1,4 +1,4 @@
-//! Exact solvers for the two kinds of knapsack that the Lagrangian subproblems are.
+//! Exact solvers for the Lagrangian subproblems: continuous and 0/1 knapsacks.
 
 mod binary;
 mod branch;

@@ -1,8 +1,8 @@
-//! The value of the 0/1 knapsack in whole numbers: the same steps as for real profits, and no rounding that matters.
+//! The value of the 0/1 knapsack with whole profits, exactly: the same steps as for real profits.
 //!
-//! Floating point only proposes a ratio. Whatever `ratio >= 0` is proposed,
-//! `ratio capacity + sum of max(0, profit - ratio weight)` is an upper bound, and an item may be settled when changing
-//! it, at a loss of `|profit - ratio weight|`, leaves no more than the lower bound. All of that is computed in integers.
+//! Floating point only proposes a ratio. For every `ratio >= 0`, `ratio capacity + sum of max(0, profit - ratio
+//! weight)` is an upper bound. An item is settled if changing it, at a loss of `|profit - ratio weight|`, leaves no
+//! more than the lower bound. All of this is computed in integers.
 
 use super::branch::{MAX_TABLE, Search, relaxation, table_unit};
 use super::fill;
@@ -19,7 +19,7 @@ pub(crate) struct WholeKnapsack {
     keys: Vec<Block>,
     /// Profit and weight of the items that are not settled.
     core: Vec<(i64, u64)>,
-    /// Two rows of the dynamic programming table: what came before matters only for the choice of items.
+    /// Two rows of the dynamic programming table. Earlier rows would be needed only for the choice of items.
     rows: [Vec<i64>; 2],
     search: Search,
 }
@@ -39,7 +39,7 @@ impl WholeKnapsack {
         }
     }
 
-    /// The greatest profit, or an upper bound on it where branch and bound finds no end.
+    /// The greatest profit, or an upper bound on it if branch and bound reaches its limit.
     ///
     /// Largest profit times the sum of the capacity and the number of items must stay within `2^62`, and profits within
     /// `2^53`.
@@ -64,7 +64,7 @@ impl WholeKnapsack {
     fn keep_useful(&mut self, profits: &[i64], weights: &[u32], capacity: u32) -> Useful {
         let mut useful = Useful { count: 0, profit: 0, weight: 0, weightless: 0 };
         for (&profit, &weight) in profits.iter().zip(weights) {
-            // Written unconditionally and kept conditionally: no branch to mispredict. There is one place to spare.
+            // Every item is written, but the count grows only for those kept: no branch. There is one place to spare.
             self.profits[useful.count] = profit;
             self.weights[useful.count] = i64::from(weight);
             let is_useful = (profit > 0) & (weight <= capacity) & (weight > 0);
@@ -76,7 +76,7 @@ impl WholeKnapsack {
         useful
     }
 
-    /// A ratio just above that at which the relaxation breaks: items with a higher one fit.
+    /// A ratio just above the break of the relaxation: items with a higher ratio fit.
     #[inline(always)]
     fn propose_ratio<L: Lanes>(&mut self, count: usize, capacity: i64) -> i64 {
         let blocks = blocks_for(count);
@@ -113,11 +113,11 @@ impl WholeKnapsack {
             let is_candidate = (profit - ratio * weight <= 0) & (weight <= left);
             top_up = top_up.max(if is_candidate { profit } else { 0 });
         }
-        // The items above the ratio are worth their excess and the ratio of what they fill.
+        // The profit of the items above the ratio: their excess, plus the ratio times the capacity that they fill.
         (excess + ratio * load + top_up, upper)
     }
 
-    /// Settles what the bounds settle and solves the rest.
+    /// Settles items by the bounds and solves the rest.
     #[inline(always)]
     fn improve(&mut self, count: usize, capacity: i64, ratio: i64, lower: i64, upper: i64) -> i64 {
         self.core.clear();
@@ -131,7 +131,7 @@ impl WholeKnapsack {
                 room -= weight;
             }
         }
-        // Whatever beats the lower bound holds all items that are settled; too many of them leave nothing that does.
+        // A solution above the lower bound contains all items settled as chosen. If they do not fit, there is none.
         let Ok(room) = u64::try_from(room) else { return lower };
         let best = match table_unit(room, self.core.iter().map(|&(_, weight)| weight), MAX_TABLE) {
             Some(unit) => self.dynamic_programming((room / unit) as usize, unit),
@@ -163,10 +163,10 @@ impl WholeKnapsack {
         before[room]
     }
 
-    /// The greatest profit of the core, or the incumbent if nothing beats it; where the search finds no end, the bound
-    /// of the relaxation.
+    /// The greatest profit of the core, or the incumbent if nothing beats it. If the search reaches its limit, the
+    /// bound of the relaxation.
     fn branch_and_bound(&mut self, room: u64, incumbent: i64) -> i64 {
-        // Compared as fractions: were the order off by a rounding, the relaxation along it would be no bound.
+        // Compared as exact fractions: the relaxation is a bound only in the exact order.
         let product = |&(profit, _): &(i64, u64), &(_, weight): &(i64, u64)| i128::from(profit) * i128::from(weight);
         self.core.sort_unstable_by(|a, b| product(b, a).cmp(&product(a, b)));
         let core = &self.core;
@@ -177,7 +177,7 @@ impl WholeKnapsack {
     }
 }
 
-/// The items with a profit that fit: their number, profit and weight, and the profit of what weighs nothing.
+/// The items with a profit that fit: their number, profit and weight, and the profit of items without weight.
 struct Useful {
     count: usize,
     profit: i64,

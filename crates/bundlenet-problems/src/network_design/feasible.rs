@@ -1,24 +1,25 @@
-//! Designs with arcs open or not, from flows that are optimal for arcs open in part.
+//! Feasible designs from a solution of the relaxation.
 //!
-//! Commodities take cheapest paths one after the other, where arcs that are open far enough in the given design, or opened
-//! already, cost only their routing. Then arcs are closed, and commodities rerouted, as long as that pays.
+//! One commodity after another takes cheapest paths. An arc costs no fixed cost if an earlier commodity opened it, or
+//! if its design in the relaxation is large enough. Then arcs are closed, and commodities rerouted, as long as that
+//! pays.
 
 use super::primal::{Design, Paths};
 use super::{Commodity, NetworkDesign};
 
-/// How far arcs are open in the given design to be taken as open at first.
+/// Least designs in the relaxation from which arcs count as open at first; each is tried.
 const THRESHOLDS: [f64; 4] = [0.05, 0.25, 0.5, 0.75];
 
 /// Most rounds of improving a plan. Few take more than five.
 const ROUNDS: usize = 20;
 
-/// Orders of the commodities to try: one that is blocked goes to the front.
+/// Most orders of the commodities to try. A commodity that is blocked goes to the front of the next.
 const ORDERS: usize = 20;
 
-/// Flow, relative to the demand, that counts as none.
+/// Flow, relative to the demand, that counts as zero.
 const NOTHING: f64 = 1e-12;
 
-/// The cheapest feasible design found from a convexified primal solution and, where there is one, one of the linear relaxation.
+/// The cheapest feasible design found from a primal solution and, if there is one, its repaired version.
 pub(super) fn find(instance: &NetworkDesign, convex: &Design, relaxed: Option<&Design>) -> Option<Design> {
     let mut paths = Paths::new(instance.nodes(), instance.arcs());
     let relaxed = relaxed.map(|design| Plan::of_design(instance, design));
@@ -38,7 +39,7 @@ struct Plan<'a> {
     instance: &'a NetworkDesign,
     /// Arcs and amounts, by commodity.
     routes: Vec<Vec<(u32, f64)>>,
-    /// Flow of all commodities, and how many have some, by arc.
+    /// Total flow, and the number of commodities with flow, by arc.
     loads: Vec<f64>,
     users: Vec<usize>,
 }
@@ -49,7 +50,7 @@ impl<'a> Plan<'a> {
         Self { instance, routes: vec![vec![]; commodities], loads: vec![0.0; arcs], users: vec![0; arcs] }
     }
 
-    /// The flows of a solution of the linear relaxation, with all arcs open that they use.
+    /// The flows of a solution of the linear relaxation. All arcs that they use are opened.
     fn of_design(instance: &'a NetworkDesign, design: &Design) -> Self {
         let mut plan = Self::new(instance);
         for (index, commodity) in instance.commodities().iter().enumerate() {
@@ -63,7 +64,7 @@ impl<'a> Plan<'a> {
         plan
     }
 
-    /// Sends all commodities, those with the greatest demand first, if no order of them blocks one.
+    /// Routes all commodities, those with the greatest demand first; `None` if every order tried blocks one.
     fn route_all(instance: &'a NetworkDesign, paths: &mut Paths, is_open: &dyn Fn(usize) -> bool) -> Option<Self> {
         let demand = |commodity: usize| instance.commodities()[commodity].demand;
         let mut order: Vec<usize> = (0..instance.commodities().len()).collect();
@@ -80,7 +81,7 @@ impl<'a> Plan<'a> {
         None
     }
 
-    /// Sends a commodity along cheapest paths without the `banned` arc; false, and nothing sent, if they are blocked.
+    /// Routes a commodity along cheapest paths without the `banned` arc. If they are blocked, routes nothing; false.
     fn route(
         &mut self,
         paths: &mut Paths,
@@ -119,19 +120,19 @@ impl<'a> Plan<'a> {
         true
     }
 
-    /// Takes the flow of a commodity out.
+    /// Removes the flow of a commodity.
     fn take(&mut self, index: usize) -> Vec<(u32, f64)> {
         let route = std::mem::take(&mut self.routes[index]);
         for &(arc, amount) in &route {
             let arc = arc as usize;
             self.users[arc] -= 1;
-            // Without round-off where that is easy.
+            // An unused arc has a load of exactly 0.
             self.loads[arc] = if self.users[arc] == 0 { 0.0 } else { self.loads[arc] - amount };
         }
         route
     }
 
-    /// Puts the flow of a commodity in that has none.
+    /// Adds the flow of a commodity that has none.
     fn put(&mut self, index: usize, route: Vec<(u32, f64)>) {
         for &(arc, amount) in &route {
             self.users[arc as usize] += 1;
@@ -165,11 +166,11 @@ impl<'a> Plan<'a> {
         }
     }
 
-    /// Sends commodities anew, without the `banned` arc, and leaves them as they were if that is not cheaper; the cost then.
+    /// Reroutes commodities without the `banned` arc, unless that is not cheaper. Returns the cost afterwards.
     fn reroute(&mut self, paths: &mut Paths, commodities: &[usize], banned: Option<usize>, cost: f64) -> f64 {
         let old: Vec<_> = commodities.iter().map(|&commodity| self.take(commodity)).collect();
         let is_routed = commodities.iter().all(|&commodity| self.route(paths, commodity, &|_| false, banned));
-        // Less by more than round-off, or it might go on for ever.
+        // A gain within round-off does not count: the search has to end.
         if is_routed && self.cost() < cost - 1e-9 * cost.abs() {
             return self.cost();
         }
@@ -183,7 +184,7 @@ impl<'a> Plan<'a> {
     }
 
     fn is_open(&self, arc: usize) -> bool {
-        // An arc that pays for being open is.
+        // An arc with a negative fixed cost is opened.
         self.users[arc] > 0 || self.instance.arcs()[arc].fixed_cost < 0.0
     }
 

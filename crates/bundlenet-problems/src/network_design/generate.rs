@@ -11,16 +11,16 @@ use bundlenet_linalg::Stream;
 const SMALL_VARIANTS: [(f64, f64); 4] = [(1.0, 1.0), (4.0, 1.0), (0.5, 0.5), (2.0, 0.5)];
 const BIG_VARIANTS: [(f64, f64); 4] = [(1.0, 1.0), (5.0, 1.0), (0.66, 0.667), (3.3, 0.667)];
 
-/// How many published instances have 1, 2, ... times the commodities of their base.
+/// Numbers of published instances with 1, 2, ... times the commodities of their base.
 const SMALL_SCALES: [usize; 5] = [428, 392, 392, 391, 397];
 const BIG_SCALES: [usize; 3] = [188, 188, 188];
-/// How many published instances of `mc-big-var` have the small and the big graph.
+/// Numbers of published instances of `mc-big-var` with the small and the big graph.
 const GRAPHS: [usize; 2] = [1436, 564];
 
 /// Most draws of commodities before the base counts as too tight. A draw rarely fails on the bases of the families.
 const ATTEMPTS: usize = 1000;
 
-/// A graph, and the statistics of what is drawn on it.
+/// A graph, and the statistics of demands and costs drawn for it.
 struct Base {
     letter: char,
     nodes: usize,
@@ -29,7 +29,7 @@ struct Base {
     scales: &'static [usize],
     /// Commodities at scale 1.
     commodities: usize,
-    /// Where all commodities go, if to one node.
+    /// The destination of all commodities, if they share one.
     destination: Option<usize>,
     /// Mean and deviation.
     routing_cost: (f64, f64),
@@ -88,8 +88,8 @@ impl Base {
         }
     }
 
-    /// Draws distinct arcs with uniform fixed costs and capacities until every node can reach every other and, where
-    /// all commodities share a destination, enough capacity leads into it.
+    /// Draws distinct arcs with uniform fixed costs and capacities until every node can reach every other. If
+    /// all commodities share a destination, enough capacity has to lead into it.
     fn draw_graph(&mut self, stream: &mut Stream, arcs: usize, fixed_cost: (u32, u32), capacity: (u32, u32)) {
         let nodes = self.nodes;
         loop {
@@ -228,8 +228,9 @@ pub(crate) fn instance(
 
 /// Whether the demands can be routed: only then is the Lagrangian dual bounded.
 ///
-/// Commodities with the same destination are one flow, routed exactly. Destinations are routed one after another, each in
-/// the capacity that the earlier ones leave. So `true` is a proof; `false` is one only if there is a single destination.
+/// Commodities with the same destination are one flow, routed exactly. Destinations are routed one after another,
+/// each in the capacity that the earlier ones leave. So `true` is a proof; `false` is one only if there is a single
+/// destination.
 fn is_routable(nodes: usize, arcs: &[Arc], commodities: &[Commodity]) -> bool {
     let mut capacity: Vec<f64> = arcs.iter().map(|arc| arc.capacity).collect();
     let mut incident = vec![vec![]; nodes];

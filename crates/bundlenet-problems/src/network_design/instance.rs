@@ -2,8 +2,8 @@
 
 use crate::error::{Element, InvalidInstance};
 
-/// More arcs times commodities, or nodes times commodities, than this are refused: a short file must not be able to
-/// ask for more than about a gigabyte.
+/// Most arcs times commodities, and nodes times commodities. It keeps a short file from asking for more than about a
+/// gigabyte of memory.
 const MAX_PRODUCT: usize = 1 << 27;
 
 /// An arc that can be opened.
@@ -22,11 +22,11 @@ pub struct Arc {
 /// A demand between two nodes.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Commodity {
-    /// Where it comes from, counted from 0.
+    /// Node it comes from, counted from 0.
     pub origin: usize,
-    /// Where it goes, counted from 0.
+    /// Node it goes to, counted from 0.
     pub destination: usize,
-    /// How much of it, `q`.
+    /// Amount to send, `q`.
     pub demand: f64,
 }
 
@@ -44,8 +44,7 @@ impl NetworkDesign {
     ///
     /// # Errors
     /// If there is no arc or no commodity, a node that does not exist, an origin that is also the destination, a
-    /// capacity that is not positive, a negative demand, a number that is not finite, or too many or too few of
-    /// anything.
+    /// capacity that is not positive, a negative demand, a number that is not finite, or a list of the wrong length.
     pub fn new(
         nodes: usize,
         arcs: Vec<Arc>,
@@ -135,7 +134,7 @@ impl NetworkDesign {
         &self.routing_costs
     }
 
-    /// Whether a commodity may use an arc: not back into its origin, nor out of its destination.
+    /// Whether a commodity may use an arc: no arc into its origin, and none out of its destination.
     ///
     /// # Panics
     /// If there is no such arc or commodity.
@@ -161,7 +160,7 @@ impl NetworkDesign {
     }
 
     /// Number of commodities times total fixed cost, over total demand times total routing cost: the larger, the
-    /// more opening an arc matters beside using it.
+    /// more fixed costs matter compared with routing costs.
     ///
     /// This is the "fixed-cost ratio" by which the instances of this problem are usually classified.
     #[must_use]

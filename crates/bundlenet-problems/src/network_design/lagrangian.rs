@@ -17,10 +17,10 @@ use bundlenet::PrimalOracle;
 use bundlenet::{Lines, Minorants, Oracle, OracleError, Sense, Solutions, SumOracle};
 use bundlenet_linalg::simd::{Block, LANES, Lanes, blocks_for, flat, flat_mut, multiversion};
 
-/// Arcs times commodities that are worth a task of their own: some 20 microseconds of work.
+/// Arcs times commodities of one task: about 20 microseconds of work.
 pub(super) const CELLS_PER_TASK: usize = 1 << 15;
 
-/// More tasks than this would not keep more threads busy.
+/// Most tasks. More would not keep more threads busy.
 const MAX_TASKS: usize = 32;
 
 /// The Lagrangian dual of a [`NetworkDesign`] as an oracle.
@@ -35,11 +35,11 @@ pub struct NetworkDesignDual {
     /// The point, by node, then commodity.
     point: Vec<Block>,
     tasks: Vec<Task>,
-    /// Made when it is first asked for: many runs never do.
+    /// Made at the first call of `prove`: many runs never call it.
     recovery: Option<Box<Recovery>>,
 }
 
-/// What an evaluation reads: everything by commodity in blocks.
+/// The data of an evaluation, in blocks of commodities.
 #[derive(Clone, Debug)]
 struct Tables {
     nodes: usize,
@@ -62,9 +62,9 @@ struct Task {
     value: f64,
     /// Net inflow by node, then commodity.
     inflow: Vec<Block>,
-    /// Minorants of the arcs, where they are asked for one by one.
+    /// Minorants of the arcs, if components are asked for.
     minorants: Minorants,
-    /// Solutions of the arcs, where they are asked for.
+    /// Solutions of the arcs, if they are asked for.
     solutions: Solutions,
     scratch: Scratch,
 }
@@ -97,7 +97,7 @@ impl NetworkDesignDual {
                 }
             }
         }
-        // Every task has flows of its own for all nodes; together they take at most twice the memory of the costs.
+        // Every task has its own flows for all nodes. Together they take at most twice the memory of the costs.
         let most = (2 * arc_count / nodes).clamp(1, MAX_TASKS);
         let arcs_per_task = (CELLS_PER_TASK / (blocks * LANES)).max(arc_count.div_ceil(most)).max(1);
         let tasks = (0..arc_count)
@@ -160,7 +160,7 @@ impl NetworkDesignDual {
     }
 }
 
-/// Relative to a flow's bounds, what counts as round-off.
+/// Violation of a flow's bounds, relative to them, that counts as round-off.
 const FLOW_ROUND_OFF: f64 = 1e-12;
 
 impl Tables {
@@ -170,16 +170,16 @@ impl Tables {
         &self.costs[index * self.blocks..(index + 1) * self.blocks]
     }
 
-    /// The least that the flow behind a slope costs on an arc: `min f y + sum_k r^k x^k` over designs `y` from 0 to 1 with
+    /// The least cost on an arc of the flow behind a slope: `min f y + sum_k r^k x^k` over designs `y` from 0 to 1 with
     /// `x^k <= q_k y` and `sum_k x^k <= c y`, which is the hull of the subproblem's solutions.
     fn cost_of_flow(&self, index: usize, coordinates: &[u32], entries: &[f64]) -> Option<f64> {
         let arc = &self.arcs[index];
-        // A loop has no slope, whatever its flow.
+        // The flow on a loop has no slope.
         if arc.tail == arc.head {
             return None;
         }
         let (costs, demands) = (flat(self.arc_costs(index)), flat(&self.demands));
-        // What enters the head leaves the tail, commodity by commodity.
+        // The slope has the flow of each commodity twice: into the head and out of the tail.
         let (mut inflow, mut outflow) = (vec![0.0; self.commodities], vec![0.0; self.commodities]);
         for (&coordinate, &entry) in coordinates.iter().zip(entries) {
             let (k, node) = (coordinate as usize / self.nodes, coordinate as usize % self.nodes);
@@ -204,12 +204,12 @@ impl Tables {
         }
         let design = design.max(load / arc.capacity);
         let is_carried = design <= 1.0 + FLOW_ROUND_OFF;
-        // Where opening an arc pays, opening all of it does.
+        // An arc with a negative fixed cost is opened entirely.
         let opened = if arc.fixed_cost > 0.0 { design } else { 1.0 };
         is_carried.then_some(routing + arc.fixed_cost * opened)
     }
 
-    /// The value of an arc's subproblem; where it is negative the arc is open and `scratch.amounts` its flow.
+    /// The value of an arc's subproblem. If it is negative, the arc is open and `scratch.amounts` is its flow.
     #[inline(always)]
     fn solve_arc<L: Lanes>(&self, index: usize, point: &[Block], scratch: &mut Scratch) -> f64 {
         let blocks = self.blocks;
@@ -231,7 +231,7 @@ impl Tables {
             least = cost.min(least);
         }
         let (gain, load, least) = (gain.sum(), load.sum(), least.least());
-        // Most arcs stay closed even if everything that pays, or the best of it up to the capacity, were routed.
+        // Two cheap bounds show that most arcs stay closed: all flow that pays, and the best flow up to the capacity.
         if arc.fixed_cost + gain >= 0.0 || arc.fixed_cost + least * arc.capacity >= 0.0 {
             return 0.0;
         }
@@ -303,7 +303,7 @@ impl Tables {
         }
     }
 
-    /// As `run_components`, with the flows themselves: variables by arc, those of the commodities before its design.
+    /// As `run_components`, with the flows themselves. Variables are by arc: its commodities, then its design.
     #[inline(always)]
     fn run_solutions<L: Lanes>(&self, point: &[Block], task: &mut Task) {
         task.solutions.clear();
@@ -321,7 +321,7 @@ impl Tables {
     }
 }
 
-// Free functions, because only they can be named to `multiversion`.
+// Free functions: `multiversion` takes no others.
 #[inline(always)]
 fn run<L: Lanes>(tables: &Tables, point: &[Block], task: &mut Task) {
     tables.run::<L>(point, task);
@@ -374,7 +374,8 @@ impl Oracle for NetworkDesignDual {
         Ok(value)
     }
 
-    /// Measured along a trajectory (`cargo bench --bench oracles`): 0.9 to 1.2 nanoseconds for each commodity on each arc.
+    /// Measured along a trajectory (`cargo bench --bench oracles`): 0.9 to 1.2 nanoseconds for each commodity on each
+    /// arc.
     fn work(&self) -> Option<f64> {
         Some(1.0 * (self.tables.arcs.len() * self.tables.commodities) as f64)
     }
@@ -389,7 +390,7 @@ impl Oracle for NetworkDesignDual {
 }
 
 impl PrimalOracle for NetworkDesignDual {
-    /// Solves the arcs once more at the last point: keeping their flows would cost the runs that do not ask for them.
+    /// Solves the arcs again at the last point. Keeping their flows would cost time in runs that do not need them.
     fn write_solutions(&mut self, solutions: &mut Solutions) {
         self.for_each_task(run_solutions_dispatched);
         self.tasks.iter().for_each(|task| solutions.append(&task.solutions));
@@ -412,7 +413,7 @@ impl SumOracle for NetworkDesignDual {
         Ok(())
     }
 
-    /// Everything that an arc's subproblem depends on, and where its multipliers are.
+    /// All data of an arc's subproblem, and the places of its multipliers.
     fn fingerprint(&self, component: usize) -> Option<u64> {
         let tables = &self.tables;
         let arc = &tables.arcs[component];
@@ -422,13 +423,14 @@ impl SumOracle for NetworkDesignDual {
         Some(hash.numbers(&flat(tables.arc_costs(component))[..tables.commodities]).finish())
     }
 
-    /// A slope is a flow on the arc. It is valid if some part of the arc carries it, and costs least with the least part.
+    /// A slope is a flow on the arc. It is valid if a design of at most 1 carries it. The least such design costs
+    /// least.
     fn reprice(&self, component: usize, coordinates: &[u32], entries: &[f64]) -> Option<f64> {
         self.tables.cost_of_flow(component, coordinates, entries)
     }
 
-    /// The combined flows nearly conserve flow. Where they can be made to, in the capacities that there are, their cost
-    /// in the strong linear relaxation is a bound.
+    /// The combined flows nearly conserve flow. If the capacities allow a repair, the cost of the repaired flows in the
+    /// strong linear relaxation is a bound.
     fn prove(&mut self, aggregate: &Lines) -> Option<f64> {
         let tables = &self.tables;
         let network = Network {

@@ -5,8 +5,7 @@ use crate::error::{Element, Error, InvalidInstance, ParseError};
 use crate::json::RawInstance;
 use crate::text::{JsonStep, Tokens};
 
-/// Sizes in a text header, each bounded by what the rest of the file can hold, so that a lying header cannot ask for
-/// memory.
+/// A size in a text header. The rest of the file bounds it, so that a wrong header cannot ask for too much memory.
 fn size(tokens: &mut Tokens<'_>, what: &str, tokens_each: usize) -> Result<usize, ParseError> {
     let count = tokens.count(format_args!("the number of {what}"))?;
     let most = tokens.count_left() / tokens_each;
@@ -33,7 +32,7 @@ pub(crate) fn dat(file: &str, text: &str) -> Result<NetworkDesign, Error> {
     let mut arcs = Vec::with_capacity(arc_count);
     let mut arc_lines = Vec::with_capacity(arc_count);
     let mut routing_costs = vec![f64::NAN; cells];
-    // (arc, commodity, limit, line), for limits that might bind; demands are only known at the end.
+    // (arc, commodity, limit, line) of limits below the arc's capacity. Demands come later in the file.
     let mut limits = Vec::new();
     for arc in 0..arc_count {
         let head = tokens.index(format_args!("the head of arc {}", arc + 1), nodes)?;
@@ -43,7 +42,7 @@ pub(crate) fn dat(file: &str, text: &str) -> Result<NetworkDesign, Error> {
         let capacity = tokens.real(format_args!("the capacity of arc {}", arc + 1))?;
         let listed = tokens.count(format_args!("the number of commodities on arc {}", arc + 1))?;
         if listed != commodity_count {
-            // An arc closed to some commodities is another problem; solving this one instead would be silent error.
+            // An arc closed to some commodities is not supported; to ignore it would give a wrong result.
             let expected = format!("all {commodity_count} commodities listed on arc {}", arc + 1);
             return Err(tokens.error(expected, listed).into());
         }
@@ -70,7 +69,8 @@ pub(crate) fn dat(file: &str, text: &str) -> Result<NetworkDesign, Error> {
                 file: file.to_string(),
                 line,
                 expected: format!(
-                    "a capacity for commodity {} of at least {needed} (its demand or the arc's capacity; tighter limits are not supported)",
+                    "a capacity for commodity {} of at least {needed} (its demand or the arc's capacity; \
+                     tighter limits are not supported)",
                     commodity + 1
                 ),
                 found: limit.to_string(),
@@ -108,7 +108,7 @@ fn dat_commodities(
     tokens.end()?;
     let mut commodities = Vec::with_capacity(count);
     for (index, pair) in ends.into_iter().enumerate() {
-        // Two lines for each of `count` commodities and never two of a kind: none is missing.
+        // Two different lines for each of `count` commodities: none is missing.
         let [Some((origin, supply)), Some((destination, demand))] = pair else {
             return Err(tokens.error(format_args!("an origin and a destination for commodity {}", index + 1), "one"));
         };
@@ -182,7 +182,7 @@ fn invalid_at(invalid: InvalidInstance, file: &str, line_of: impl Fn(Element) ->
     invalid.at(file, line)
 }
 
-/// Where an element stands in the published JSON.
+/// Place of an element in the published JSON.
 fn json_path(element: Element) -> Vec<JsonStep> {
     use JsonStep::{Index, Key};
     match element {

@@ -6,14 +6,14 @@
 //! ```
 //!
 //! Its optimum is that of the Lagrangian dual, so the cost of any solution bounds the dual from above. Convex
-//! combinations of the arcs' solutions satisfy everything but flow conservation; at the dual's optimum some satisfy
-//! that too.
+//! combinations of the arcs' solutions satisfy all constraints but flow conservation. At the dual's optimum some of
+//! them satisfy flow conservation, too.
 //!
-//! 1. For each commodity the greatest flow from origin to destination below the given one: what it loses is no more
-//!    than the imbalance, and it costs no more than the given one where costs are not negative.
-//! 2. What is left of the demand goes along cheapest paths in the capacity that is left. Where that is blocked, room is
-//!    made by mixing with a flow of more than the demand.
-//! 3. The smallest design for these flows.
+//! 1. For each commodity, take the greatest flow from origin to destination within the given flow. It loses no more
+//!    than the imbalance. If costs are nonnegative, it costs no more than the given flow.
+//! 2. Route the rest of the demand along cheapest paths in the remaining capacity. If that is blocked, make room: mix
+//!    the flow with a surplus flow, one of more than the demand.
+//! 3. Take the smallest design for these flows.
 
 use std::cmp::{Ordering, Reverse};
 use std::collections::BinaryHeap;
@@ -23,32 +23,33 @@ use crate::{Recovered, Violation};
 use bundlenet::Primal;
 use bundlenet::{Lines, SumOracle};
 
-/// What is left of a demand, relative to it, that the whole flow is scaled up for: round-off.
+/// Rest of a demand, relative to it, that counts as round-off: the flow is scaled up by it.
 const ROUND_OFF: f64 = 1e-12;
 
-/// Residual flow, relative to the demand, that counts as none.
+/// Residual flow, relative to the demand, that counts as zero.
 const NOTHING: f64 = 1e-14;
 
-/// Rounds in which to look for a flow of more than the demand.
+/// Most rounds of the search for a surplus flow.
 const SURPLUS_ROUNDS: usize = 100;
 
-/// Rounds after which to look whether there can be a larger one.
+/// Rounds between two checks of how large a surplus flow can be.
 const CHECKED_ROUNDS: usize = 20;
 
 /// How fast the price of an arc rises as it fills.
 const PRICE_RATE: f64 = 1.0;
 
-/// So much more than the demand that there is no need to look for yet more.
+/// Surplus, relative to the demand, at which the search ends.
 const LARGE_SURPLUS: f64 = 0.25;
 
-/// So little more than the demand that it is of no use.
+/// Surplus, relative to the demand, below which a flow is of no use.
 const SMALL_SURPLUS: f64 = 1e-6;
 
 /// No arc, or no place in a list.
 const NONE: u32 = u32::MAX;
 
-/// Flows, and how far arcs are open to carry them: a solution of the problem where arcs are open or not, of its strong linear
-/// relaxation where they are so in part; what a run's primal solution says before it is repaired may not quite conserve flow.
+/// Flows, and the designs `y` of the arcs that carry them. Designs of a feasible solution are 0 or 1; those of the
+/// strong linear relaxation lie between. The flows of a primal solution that is not repaired may violate flow
+/// conservation.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Design {
     /// By commodity, then arc.
@@ -101,7 +102,7 @@ impl Design {
         Self { flows, designs, cost }
     }
 
-    /// What a run's primal solution says, in the terms of the problem.
+    /// The primal solution of a run, in the problem's terms.
     fn of_primal(instance: &NetworkDesign, primal: &Primal) -> Self {
         let (arcs, commodities) = (instance.arcs().len(), instance.commodities().len());
         let mut design = Self { flows: vec![0.0; arcs * commodities], designs: vec![0.0; arcs], cost: primal.cost };
@@ -116,7 +117,7 @@ impl Design {
         design
     }
 
-    /// How far flow is from being conserved, over all commodities and nodes.
+    /// Violation of flow conservation, over all commodities and nodes.
     fn imbalance(&self, instance: &NetworkDesign) -> Violation {
         let mut excess = vec![0.0; instance.nodes()];
         let mut violation = Violation::default();
@@ -146,7 +147,8 @@ impl Design {
 }
 
 impl NetworkDesign {
-    /// What the primal solution of a run on the dual comes to: as it is, repaired, and with arcs open or not.
+    /// The primal solution of a run on the dual: the convex combination itself, repaired, and rounded to designs of 0
+    /// or 1.
     #[must_use]
     pub fn recover(&self, primal: &Primal) -> Recovered<Design> {
         let convex = Design::of_primal(self, primal);
@@ -158,7 +160,7 @@ impl NetworkDesign {
     }
 }
 
-/// What a solution has to respect.
+/// The data of the relaxation.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Network<'a> {
     pub(super) nodes: usize,
@@ -185,7 +187,7 @@ impl Network<'_> {
 pub(super) struct Recovery {
     solution: Design,
     is_complete: bool,
-    /// Cost of the loops, which no multiplier reaches: their part of the solution is the same for ever.
+    /// Cost of the loops. No multiplier acts on them, so their part of the solution never changes.
     loops: f64,
     /// Arcs with flow, by commodity.
     support: Vec<Vec<u32>>,
@@ -200,7 +202,7 @@ pub(super) struct Recovery {
     surplus: Surplus,
 }
 
-/// A flow of all commodities that sends more than the demand.
+/// A surplus flow: all commodities send more than their demands.
 #[derive(Clone, Debug)]
 enum Surplus {
     Unknown,
@@ -250,7 +252,7 @@ impl Recovery {
         self.is_complete.then_some(self.solution.cost)
     }
 
-    /// A loop leads nowhere, but where costs are negative it may pay to send flow round it.
+    /// A loop leads nowhere. But if costs are negative, it may pay to send flow round it.
     fn solve_loop(&mut self, network: &Network<'_>, index: usize) {
         let arc = &network.arcs[index];
         let mut paying: Vec<usize> =
@@ -283,7 +285,7 @@ impl Recovery {
             let (coordinates, entries) = aggregate.slope(index);
             for (&coordinate, &entry) in coordinates.iter().zip(entries) {
                 let (commodity, node) = (coordinate as usize / network.nodes, coordinate as usize % network.nodes);
-                // Every flow is there twice: with a minus at the tail.
+                // Every flow has two entries; the one at the tail is negative.
                 if node == arc.head
                     && entry > 0.0
                     && commodity < network.commodities.len()
@@ -310,7 +312,7 @@ impl Recovery {
     /// Reduces the flows to ones that conserve flow.
     fn conserve(&mut self, network: &Network<'_>) {
         let arcs = network.arcs.len();
-        // Round-off, unless the flows are not what they should be.
+        // Zero up to round-off for flows of subproblems.
         for (load, arc) in self.loads.iter_mut().zip(network.arcs) {
             *load = if *load > arc.capacity { arc.capacity / *load } else { 1.0 };
         }
@@ -324,7 +326,7 @@ impl Recovery {
         self.add_up(network);
     }
 
-    /// Finds out how full the arcs are.
+    /// Computes the loads of the arcs.
     fn add_up(&mut self, network: &Network<'_>) {
         self.loads.fill(0.0);
         self.shares.fill(0.0);
@@ -338,14 +340,14 @@ impl Recovery {
         }
     }
 
-    /// Sends what is left of the demands; false if that cannot be done.
+    /// Routes the rest of all demands; false if that is impossible.
     fn complete(&mut self, network: &Network<'_>) -> bool {
         let mut may_mix = true;
         loop {
             if (0..network.commodities.len()).all(|commodity| self.top_up(network, commodity)) {
                 return true;
             }
-            // Once mixed, only round-off is left to do.
+            // After mixing, only round-off remains.
             if !may_mix || !self.mix(network) {
                 return false;
             }
@@ -353,7 +355,7 @@ impl Recovery {
         }
     }
 
-    /// Sends what is left of a demand along cheapest paths; false if they are blocked.
+    /// Routes the rest of a demand along cheapest paths; false if they are blocked.
     fn top_up(&mut self, network: &Network<'_>, commodity: usize) -> bool {
         let Commodity { origin, destination, demand } = network.commodities[commodity];
         let arcs = network.arcs.len();
@@ -395,7 +397,7 @@ impl Recovery {
         }
     }
 
-    /// Mixes in as much of a flow of more than the demand as it takes to meet every demand; false if there is none.
+    /// Mixes in the least portion of a surplus flow that meets every demand; false if there is no surplus flow.
     fn mix(&mut self, network: &Network<'_>) -> bool {
         if matches!(self.surplus, Surplus::Unknown) {
             self.surplus = self.find_surplus(network);
@@ -416,7 +418,7 @@ impl Recovery {
             if total <= 0.0 {
                 continue;
             }
-            // Only as much as is asked for.
+            // Commodities that would send too much are scaled down.
             let scale = (data.demand / total).min(1.0);
             self.support[commodity].clear();
             for index in (0..arcs).filter(|&index| network.arcs[index].tail != network.arcs[index].head) {
@@ -432,8 +434,8 @@ impl Recovery {
         true
     }
 
-    /// Looks for a flow of more than the demand: one commodity after the other takes the cheapest path, and prices rise
-    /// where it goes. Their mean also tells where there is no such flow, or none much larger.
+    /// Searches for a surplus flow. One commodity after another takes its cheapest path, and the prices on that path
+    /// rise. The mean prices bound the largest surplus, which ends the search early.
     fn find_surplus(&mut self, network: &Network<'_>) -> Surplus {
         let arcs = network.arcs.len();
         let mut flows = vec![0.0; arcs * network.commodities.len()];
@@ -473,7 +475,7 @@ impl Recovery {
         Surplus::Impossible
     }
 
-    /// No flow exceeds the demands by more: at these prices, `rounds` times those of all capacity, it takes that much.
+    /// An upper bound on the surplus of any flow, from prices at which the whole capacity costs `rounds`.
     fn most_surplus(&mut self, network: &Network<'_>, prices: &[f64], rounds: usize) -> f64 {
         let demands = network.commodities.iter().enumerate().filter(|(_, data)| data.demand > 0.0);
         let spent: f64 = demands
@@ -484,7 +486,7 @@ impl Recovery {
         rounds as f64 / spent - 1.0
     }
 
-    /// The smallest design and the cost; false if no design carries the flows, which is not to be expected.
+    /// Computes the smallest design and the cost; false if no design carries the flows, which should not happen.
     fn price(&mut self, network: &Network<'_>) -> bool {
         let arcs = network.arcs.len();
         let mut cost = self.loops;
@@ -501,7 +503,7 @@ impl Recovery {
         }
         self.add_up(network);
         for (index, arc) in network.arcs.iter().enumerate().filter(|(_, arc)| arc.tail != arc.head) {
-            // An arc that pays for being open is.
+            // An arc with a negative fixed cost is opened entirely.
             let least = (self.loads[index] / arc.capacity).max(self.shares[index]);
             if least > 1.0 + 4.0 * ROUND_OFF {
                 return false;
@@ -514,18 +516,18 @@ impl Recovery {
     }
 }
 
-/// Greatest flows of one commodity, by shortest augmenting paths: real numbers need no more of those than whole ones.
+/// Greatest flows of one commodity, by shortest augmenting paths. Their number is bounded for real data, too.
 #[derive(Clone, Debug)]
 struct Residual {
     /// First place in the list of arcs out of, and into, each node.
     first_out: Vec<u32>,
     first_in: Vec<u32>,
-    /// The place after each.
+    /// The next place in the list, for each place.
     next_out: Vec<u32>,
     next_in: Vec<u32>,
-    /// What was sent over each arc of the list.
+    /// Flow sent over each arc of the list.
     sent: Vec<f64>,
-    /// The search that last saw each node, and how it came there: twice the place, and 1 if against the arc.
+    /// The search that last reached each node, and its last arc: twice the place, plus 1 if against the arc.
     seen: Vec<u32>,
     search: u32,
     reached_by: Vec<u32>,
@@ -573,7 +575,7 @@ impl Residual {
         routed
     }
 
-    /// Sends up to `most` along a shortest path, and returns how much it was: 0 if there is no path.
+    /// Sends up to `most` along a shortest path and returns the amount: 0 if there is no path.
     fn augment(
         &mut self,
         arcs: &[Arc],
@@ -639,7 +641,7 @@ impl Residual {
 /// Cheapest paths.
 #[derive(Clone, Debug)]
 pub(super) struct Paths {
-    /// Arcs by tail, those of a node from its start to that of the next.
+    /// Arcs by tail: those of a node are between its start and that of the next node.
     leaving: Vec<u32>,
     starts: Vec<u32>,
     distances: Vec<f64>,
@@ -699,8 +701,7 @@ impl Paths {
         self.find(network.arcs, origin, destination, price).then(|| self.distances[destination])
     }
 
-    /// Finds a cheapest path for costs that are not negative and infinite where there is no way; false if there is
-    /// none.
+    /// Finds a cheapest path; false if there is none. Costs are nonnegative, and infinite on arcs that cannot be used.
     pub(super) fn find(
         &mut self,
         arcs: &[Arc],
@@ -754,7 +755,7 @@ mod tests {
         Arc { tail, head, fixed_cost, capacity }
     }
 
-    /// The bound from flows of one commodity after the other, and the solution behind it.
+    /// The bound from flows by commodity, and the solution behind it.
     fn prove(instance: &NetworkDesign, flows: &[&[f64]]) -> Option<Design> {
         let mut aggregate = Lines::new();
         for (index, arc) in instance.arcs().iter().enumerate() {
@@ -785,7 +786,7 @@ mod tests {
         arcs[0].fixed_cost = 8.0;
         let instance = one(arcs, &[1.0, 2.0, 3.0, 2.0, 1.0, 0.0], 5, 4.0);
         let solution = prove(&instance, &[&[3.0, 1.0, 1.0, 2.0, 0.0, 4.0]]).unwrap();
-        // One unit arrives each way; the other two are cheapest over node 1, straight to the destination.
+        // One unit arrives on each of the two ways; the other two units are cheapest over node 1.
         assert_eq!(solution.flows(0), [3.0, 1.0, 1.0, 1.0, 2.0, 2.0]);
         assert_eq!(solution.designs(), [0.75, 0.25, 0.25, 0.25, 0.5, 0.5]);
         assert_eq!(solution.cost(), 8.0 * 0.75 + 3.0 + 2.0 + 3.0 + 2.0 + 2.0);
@@ -808,10 +809,10 @@ mod tests {
         let instance = NetworkDesign::with_common_costs(2, arcs, commodities, &[1.0, 1.0, -1.0, 1.0]).unwrap();
         let solution = prove(&instance, &[&[2.0, 1.0, 4.0, 4.0], &[0.0, 0.0, 0.0, 0.0]]).unwrap();
         assert_eq!(solution.flows(0), [2.0, 1.0, 0.0, 0.0]);
-        // The loop that pays is open and the commodity that passes is not sent round it.
+        // The loop that pays is open, but the commodity is not sent round it.
         assert_eq!(solution.designs(), [1.0, 0.5, 0.0, 1.0]);
         assert_eq!(solution.cost(), 1.0 + 1.5 + 3.0 - 1.0);
-        // From nothing, the same arcs are found.
+        // Without any flow, the same arcs are found.
         assert_eq!(prove(&instance, &[&[0.0; 4], &[0.0; 4]]).unwrap().cost(), solution.cost());
     }
 
@@ -822,14 +823,14 @@ mod tests {
         let tight = one(vec![arc(0, 1, 1.0, 5.0)], &[1.0], 2, 6.0);
         assert!(prove(&tight, &[&[5.0]]).is_none());
         assert!(NetworkDesignDual::new(&tight).prove(&Lines::new()).is_none());
-        // An arc that is just large enough will do.
+        // An arc that is just large enough suffices.
         let exact = one(vec![arc(0, 1, 1.0, 6.0)], &[1.0], 2, 6.0);
         assert_eq!(prove(&exact, &[&[5.0]]).unwrap().cost(), 7.0);
     }
 
     #[test]
     fn commodities_make_room_for_each_other() {
-        // The second commodity has no other way than the last arc, and the first fills it.
+        // The second commodity can use only the last arc, and the first fills it.
         let arcs = arcs(&[(0, 1), (0, 2), (3, 2), (2, 1)], 10.0);
         let commodities = vec![
             Commodity { origin: 0, destination: 1, demand: 10.0 },

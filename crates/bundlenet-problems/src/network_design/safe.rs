@@ -1,8 +1,8 @@
 //! The dual in integers.
 //!
-//! By linear programming duality an arc's knapsack costs at least `break c + sum_k q_k min(0, w^k - break)` whatever
-//! `break <= 0`, and exactly that at the break cost. So floating point may look for the break cost, and the value is
-//! valid whatever it finds.
+//! By linear programming duality, `break c + sum_k q_k min(0, w^k - break)` is a lower bound on an arc's knapsack for
+//! every `break <= 0`, and exact at the break cost. So floating point may search for the break cost: the bound is
+//! valid for any result of the search.
 
 use std::ops::Range;
 
@@ -16,7 +16,7 @@ use crate::safe::{Grid, Magnitudes, Rounded, SafeBound, UnsafeBound, largest_int
 use bundlenet::Sense;
 use bundlenet_linalg::simd::{Block, Lanes, blocks_for, flat_mut, multiversion};
 
-/// What a commodity pays where it may not go: more than any reduced cost, which stay within `2^51`.
+/// Cost of a commodity on an arc that it may not use. Larger than any reduced cost: those stay within `2^51`.
 const BARRED: i64 = 1 << 52;
 
 impl NetworkDesign {
@@ -24,15 +24,15 @@ impl NetworkDesign {
     /// rounded to dyadic numbers.
     ///
     /// # Errors
-    /// If the data are not integers, or too large; if the multipliers are not finite, too large, or of another number
-    /// than [`NetworkDesign::dual_dim`].
+    /// If the data are not integers, or are too large. If the multipliers are not finite, are too large, or are not
+    /// [`NetworkDesign::dual_dim`] many.
     pub fn safe_bound(&self, multipliers: &[f64]) -> Result<SafeBound, UnsafeBound> {
         let rounded = self.magnitudes()?.round(multipliers, self.dual_dim(), f64::NEG_INFINITY)?;
         let units = Tables::new(self, &rounded).value();
         Ok(rounded.bound(units, Sense::Maximize))
     }
 
-    /// Whether there are safe bounds: data have to be integers, and not too large.
+    /// Checks that there are safe bounds: the data are integers, and not too large.
     ///
     /// # Errors
     /// If there are none, with the number at fault.
@@ -40,12 +40,12 @@ impl NetworkDesign {
         self.magnitudes().map(|_| ())
     }
 
-    /// Of the cost of all flow on an arc.
+    /// Magnitudes of the cost of all flow on an arc.
     fn magnitudes(&self) -> Result<Magnitudes, UnsafeBound> {
         let demands: Vec<f64> = self.commodities().iter().map(|commodity| commodity.demand).collect();
         largest_integer(&demands, Element::Demand)?;
         let total = self.total_demand();
-        // Capacity beyond all demand does not matter, however much it is.
+        // Capacity beyond the total demand does not matter.
         let capacities: Vec<f64> = self.arcs().iter().map(|arc| arc.capacity.min(total)).collect();
         largest_integer(&capacities, Element::ArcCapacity)?;
         let fixed_costs: Vec<f64> = self.arcs().iter().map(|arc| arc.fixed_cost).collect();
@@ -57,7 +57,7 @@ impl NetworkDesign {
     }
 }
 
-/// What the arcs read, in units of a grid.
+/// The data of all arcs' subproblems, in units of a grid.
 struct Tables<'a> {
     instance: &'a NetworkDesign,
     grid: Grid,
@@ -65,8 +65,8 @@ struct Tables<'a> {
     /// The same, padded to blocks.
     limits: Vec<Block>,
     total_demand: i64,
-    /// Multipliers by node, then commodity, of tails and heads: a commodity is barred by its destination as a tail and
-    /// by its origin as a head.
+    /// Multipliers by node, then commodity, for tails and for heads. [`BARRED`] keeps a commodity from arcs out of its
+    /// destination and into its origin.
     tails: Vec<i64>,
     heads: Vec<i64>,
     /// Value of the linear part.
@@ -127,7 +127,7 @@ impl<'a> Tables<'a> {
             load += if *reduced < 0 { demand } else { 0 };
             least = least.min(*reduced);
         }
-        // Most arcs stay closed even if everything that pays, or the best of it up to the capacity, were routed.
+        // Two cheap bounds show that most arcs stay closed: all flow that pays, and the best flow up to the capacity.
         if fixed + gain >= 0 || fixed + least * capacity >= 0 {
             return 0;
         }
@@ -148,7 +148,7 @@ fn value_of_arcs<L: Lanes>(tables: &Tables<'_>, arcs: Range<usize>) -> i128 {
     let mut reduced = vec![0; tables.demands.len()];
     let mut keys = vec![Block::splat(f64::INFINITY); tables.limits.len()];
     let mut value = 0;
-    // No closure: it would be compiled for any machine.
+    // Not a closure: a closure would be compiled without the processor's special instructions.
     for arc in arcs {
         value += i128::from(tables.arc_value::<L>(arc, &mut reduced, &mut keys));
     }

@@ -67,7 +67,7 @@ impl NetworkDesign {
             }
         }
         for (k, commodity) in self.commodities().iter().enumerate() {
-            // A demand of zero leaves its sign at the origin, too: `-0`.
+            // A demand of zero is written as `-0` at the origin.
             let demand = commodity.demand.abs();
             let _ = writeln!(text, "{} {} {}", k + 1, commodity.origin + 1, -demand);
             let _ = writeln!(text, "{} {} {demand}", k + 1, commodity.destination + 1);
