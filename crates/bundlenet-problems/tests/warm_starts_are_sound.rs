@@ -224,7 +224,10 @@ fn instances_that_change_are_solved_in_fewer_steps() {
                     let scratch = solve(&mut *dual, &settings);
                     let mut state = state.clone();
                     let again = go_on(&mut *dual, &mut state, &settings);
-                    assert_close(&scratch, &again, 1e-6);
+                    // Without a proof, `optimal` rests on an estimate.
+                    let is_proved = scratch.certificate.is_some() && again.certificate.is_some();
+                    assert!(is_proved || !has_components);
+                    assert_close(&scratch, &again, if is_proved { 1e-6 } else { 2e-5 });
                     let better = if dual.sense().sign() > 0.0 {
                         again.value - scratch.value
                     } else {

@@ -12,6 +12,7 @@ pub mod sample;
 pub mod sums;
 
 pub use random::{cases, stream};
+
 /// The code blocks of the pages, as doctests. They are here because published packages include no file from outside.
 #[cfg(doctest)]
 mod pages {
