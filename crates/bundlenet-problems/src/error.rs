@@ -11,37 +11,27 @@ use crate::{Family, Format};
 /// The reason why an instance could not be read, built, written or generated.
 #[derive(Debug, Error)]
 #[non_exhaustive]
-#[expect(missing_docs, reason = "the messages say what the fields are")]
+#[expect(missing_docs, reason = "the messages say what the variants mean")]
 pub enum Error {
-    /// A file could not be read.
     #[error("cannot read {}: {source}", path.display())]
     Read { path: PathBuf, source: io::Error },
-    /// A file could not be written.
     #[error("cannot write {}: {source}", path.display())]
     Write { path: PathBuf, source: io::Error },
-    /// A file does not hold what its format demands.
     #[error(transparent)]
     Parse(#[from] ParseError),
-    /// The data are no valid instance.
     #[error(transparent)]
     Invalid(#[from] InvalidInstance),
-    /// A file holds several problems and none was chosen, or the chosen one does not exist.
     #[error("{file} holds {found} problems: expected a choice from 1 to {found}, found {}",
         chosen.map_or_else(|| "none".to_string(), |number| number.to_string()))]
     ProblemNumber { file: String, found: usize, chosen: Option<usize> },
-    /// The instance cannot be expressed in the format.
     #[error("the {format} format cannot hold this instance: expected {expected}, found {found}")]
     Unrepresentable { format: Format, expected: &'static str, found: String },
-    /// A generator was given a base or a number it cannot use.
     #[error("cannot generate {family}: expected {expected}, found {found}")]
     Generate { family: Family, expected: &'static str, found: String },
-    /// The output folder already holds another data set.
     #[error("{} already holds a data set ({found}): expected an empty folder or the same data set", path.display())]
     Occupied { path: PathBuf, found: String },
-    /// A source of examples is neither a folder, a file nor a recipe of a generator.
     #[error("{source_name}: expected a folder, a file, academic, or generate:FAMILY:COUNT:SEED")]
     Source { source_name: String },
-    /// No example is left for training or for validation.
     #[error("data.{part}: expected at least one instance, found 0")]
     NoExamples { part: &'static str },
 }

@@ -10,24 +10,18 @@ use crate::oracle::EvaluationError;
 /// Error of a run or of a training.
 #[derive(Debug, Error)]
 #[non_exhaustive]
-#[expect(missing_docs, reason = "the messages say what the fields are")]
+#[expect(missing_docs, reason = "the messages say what the variants mean")]
 pub enum Error {
-    /// A file could not be read.
     #[error("cannot read {}: {source}", path.display())]
     Read { path: PathBuf, source: io::Error },
-    /// A file could not be written.
     #[error("cannot write {}: {source}", path.display())]
     Write { path: PathBuf, source: io::Error },
-    /// The content of a file, such as a checkpoint or a state, cannot be used by this version.
     #[error("{}: expected {expected}, found {found}", path.display())]
     Content { path: PathBuf, expected: String, found: String },
-    /// A setting cannot be used.
     #[error(transparent)]
     Setting(#[from] InvalidSetting),
-    /// The oracle of an example failed.
     #[error("{name}: {source}")]
     Example { name: String, source: EvaluationError },
-    /// Training failed. The best model so far is kept.
     #[error("training stopped after {after}: {reason}; {kept}")]
     Training { after: String, reason: String, kept: String },
 }

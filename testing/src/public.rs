@@ -22,7 +22,7 @@ pub fn data_if_present() -> Option<PathBuf> {
 }
 
 fn folder() -> PathBuf {
-    let beside = || Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data");
+    let beside = || Path::new(env!("CARGO_MANIFEST_DIR")).join("../../shared/data");
     std::env::var_os("BUNDLENET_DATA").map_or_else(beside, PathBuf::from)
 }
 

@@ -16,12 +16,12 @@ pub use random::{cases, stream};
 /// The code blocks of the pages, as doctests. They are here because published packages include no file from outside.
 #[cfg(doctest)]
 mod pages {
-    #[doc = include_str!("../../../README.md")]
+    #[doc = include_str!("../../README.md")]
     struct Readme;
 
-    #[doc = include_str!("../../../docs/training.md")]
+    #[doc = include_str!("../../docs/training.md")]
     struct Training;
 
-    #[doc = include_str!("../../../docs/own-problem.md")]
+    #[doc = include_str!("../../docs/own-problem.md")]
     struct OwnProblem;
 }
