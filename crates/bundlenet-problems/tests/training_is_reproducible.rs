@@ -148,7 +148,7 @@ fn a_training_that_diverges_says_so_and_keeps_the_best() {
     assert!(best.card().validation_gaps[0] < 60.0);
 
     let again = train(&settings, folder.path(), false, &quiet).unwrap_err().to_string();
-    assert!(again.contains("an empty folder, or to resume the training that is there"), "{again}");
+    assert!(again.contains("an empty folder, or a request to resume the training in it"), "{again}");
     settings.seed = 9;
     let other = train(&settings, folder.path(), true, &quiet).unwrap_err().to_string();
     assert!(other.contains("the settings that the training began with"), "{other}");
