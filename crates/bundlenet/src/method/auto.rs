@@ -116,12 +116,19 @@ impl Auto {
         if matches!(end, Progress::Optimal) && is_provable { End::Proved } else { End::Unproved }
     }
 
+    /// The end of the run. A proof phase that has proved nothing leaves the end of the aggregated phase as it was.
+    fn outcome(&self) -> Progress {
+        let is_proved = self.end.is_some_and(|end| self.kind_of(end) == End::Proved);
+        let end = if self.phase == Phase::Proof && !is_proved { self.last_word } else { self.end };
+        end.unwrap_or(Progress::Stalled)
+    }
+
     /// The method of this phase.
     fn active(&self) -> Option<&dyn Minimize> {
         match self.phase {
             Phase::Network => self.network.as_ref().map(|method| method as _),
             Phase::Aggregated => self.aggregated.as_ref().map(|method| method as _),
-            Phase::Components | Phase::Proof | Phase::Over => self.components.as_ref().map(|method| method as _),
+            Phase::Components | Phase::Proof => self.components.as_ref().map(|method| method as _),
         }
     }
 
@@ -130,7 +137,7 @@ impl Auto {
         match self.phase {
             Phase::Network => self.network.as_mut().map(|method| method as _),
             Phase::Aggregated => self.aggregated.as_mut().map(|method| method as _),
-            Phase::Components | Phase::Proof | Phase::Over => self.components.as_mut().map(|method| method as _),
+            Phase::Components | Phase::Proof => self.components.as_mut().map(|method| method as _),
         }
     }
 
@@ -253,7 +260,7 @@ impl Auto {
                     components.prove(function);
                 }
             }
-            Phase::Components | Phase::Proof | Phase::Over => {
+            Phase::Components | Phase::Proof => {
                 let Some(components) = &self.components else { return };
                 master_work = components.proposer().work();
                 self.component_work = Some(master_work);
@@ -270,12 +277,7 @@ impl Auto {
 impl Minimize for Auto {
     fn step(&mut self, function: &mut Function<'_>) -> Result<Progress, EvaluationError> {
         loop {
-            let next = next_phase(&self.situation(function), &CONSTANTS);
-            if next == Phase::Over {
-                let is_proof = self.phase == Phase::Proof && self.end.map(|end| self.kind_of(end)) != Some(End::Proved);
-                let end = if is_proof { self.last_word } else { self.end };
-                return Ok(end.or(self.end).unwrap_or(Progress::Stalled));
-            }
+            let Some(next) = next_phase(&self.situation(function), &CONSTANTS) else { return Ok(self.outcome()) };
             if next != self.phase
                 && let Some(progress) = self.enter(next, function)?
             {

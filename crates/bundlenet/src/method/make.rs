@@ -10,7 +10,7 @@ use super::settings::{AutoSettings, BundleSettings, Cuts, Method};
 use super::{BundleMethod, Inherited, Minimize};
 use crate::master::{ComponentProposer, Proximity, QuadraticProposer, Strategy};
 use crate::model::{Bundle, ComponentBundle, Model, Pruning, Weighing};
-use crate::network::{Eyes, Network, NetworkProposer, Real, Tracker};
+use crate::network::{FeatureSource, Network, NetworkProposer, Real, Tracker};
 use crate::oracle::{Evaluation, Function};
 
 /// Whether a method uses cuts of components if the function is a sum.
@@ -121,18 +121,18 @@ pub(crate) fn network_method<S: Real>(
     tolerance: f64,
 ) -> BundleMethod<NetworkProposer<S>> {
     let tracker = Tracker::new(&network.architecture, start);
-    seeing_method(network, tracker, function, start, (cap, tolerance))
+    network_method_with(network, tracker, function, start, (cap, tolerance))
 }
 
 /// As [`network_method`], with another source of features.
-pub(crate) fn seeing_method<S: Real, E: Eyes>(
+pub(crate) fn network_method_with<S: Real, E: FeatureSource>(
     network: Arc<Network<S>>,
-    eyes: E,
+    source: E,
     function: &Function<'_>,
     start: &Evaluation,
     (cap, tolerance): (usize, f64),
 ) -> BundleMethod<NetworkProposer<S, E>> {
-    let proposer = NetworkProposer::new(network, eyes, function.domain(), start);
+    let proposer = NetworkProposer::new(network, source, function.domain(), start);
     // A network is trained with all cuts: they are removed only at the cap.
     let pruning = Pruning { lifetime: usize::MAX, cap, bytes: usize::MAX };
     let bundle = Bundle::around(start, function.domain(), cap).weighed_by(Weighing::Network);

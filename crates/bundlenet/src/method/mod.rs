@@ -17,7 +17,7 @@ mod settings;
 mod together;
 
 pub(crate) use bundle::BundleMethod;
-pub(crate) use make::{make_method, network_method, seeing_method, wants_components};
+pub(crate) use make::{make_method, network_method, network_method_with, wants_components};
 pub(crate) use settings::listed;
 pub use settings::{
     AdamSettings, AutoSettings, BundleSettings, Cuts, DescentSettings, HybridSettings, Method, NetworkSettings,

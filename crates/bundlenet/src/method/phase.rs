@@ -11,8 +11,6 @@ pub(crate) enum Phase {
     Aggregated,
     /// Last phase: component cuts again, to prove the result of the aggregated phase.
     Proof,
-    /// The run has ended.
-    Over,
 }
 
 /// The numbers that decide about the next phase.
@@ -150,28 +148,21 @@ impl Situation {
     }
 }
 
-/// The phase of the next step.
-pub(crate) fn next_phase(situation: &Situation, constants: &Constants) -> Phase {
-    match (situation.phase, situation.end) {
-        (Phase::Over, _) | (_, Some(End::Proved)) => Phase::Over,
+/// The phase of the next step; `None` if the run is over.
+pub(crate) fn next_phase(situation: &Situation, constants: &Constants) -> Option<Phase> {
+    let is_closer = situation.gap <= constants.closer * situation.first_gap;
+    Some(match (situation.phase, situation.end) {
+        (_, Some(End::Proved)) => return None,
         (Phase::Network, _) if situation.network_pays(constants) => Phase::Network,
         (Phase::Network, _) if situation.is_worth(constants) => Phase::Components,
         (Phase::Network, _) => Phase::Aggregated,
-        (Phase::Components, Some(End::Unproved)) => Phase::Over,
-        (Phase::Components, None) if situation.slow_steps >= constants.slow_steps => Phase::Aggregated,
-        (Phase::Components, None) => Phase::Components,
         (Phase::Aggregated, Some(End::Unproved)) if situation.can_prove => Phase::Proof,
-        (Phase::Aggregated, Some(End::Unproved)) => Phase::Over,
-        (Phase::Aggregated, None)
-            if situation.gap <= constants.closer * situation.first_gap && situation.is_worth(constants) =>
-        {
-            Phase::Components
-        }
-        (Phase::Aggregated, None) => Phase::Aggregated,
-        (Phase::Proof, Some(End::Unproved)) => Phase::Over,
-        (Phase::Proof, None) if situation.proof_work <= 0.0 => Phase::Over,
-        (Phase::Proof, None) => Phase::Proof,
-    }
+        (_, Some(End::Unproved)) => return None,
+        (Phase::Components, None) if situation.slow_steps >= constants.slow_steps => Phase::Aggregated,
+        (Phase::Aggregated, None) if is_closer && situation.is_worth(constants) => Phase::Components,
+        (Phase::Proof, None) if situation.proof_work <= 0.0 => return None,
+        (phase, None) => phase,
+    })
 }
 
 #[cfg(test)]
@@ -204,31 +195,43 @@ mod tests {
         // An evaluation and an aggregated step take 33 microseconds; at a gap of 1 %, 15 such steps equal a component
         // step.
         for (name, situation, expected) in [
-            ("a network that pays", NETWORK, Phase::Network),
-            ("a network that no longer gains", Situation { recent_decrease: 0.1, ..NETWORK }, Phase::Components),
-            ("a network that has never gained", Situation { decrease: 0.0, ..NETWORK }, Phase::Components),
-            ("the same, too early to judge", Situation { steps: 3, decrease: 0.0, ..NETWORK }, Phase::Network),
-            ("a network at its last step", Situation { steps: 100, ..NETWORK }, Phase::Components),
-            ("few variables", Situation { dim: 40, steps: 10, ..NETWORK }, Phase::Components),
-            ("an end without proof", Situation { end: unproved, ..NETWORK }, Phase::Components),
-            ("a proof", Situation { end: proved, ..NETWORK }, Phase::Over),
-            ("evaluations dearer than masters", Situation { oracle_work: 1e6, ..NETWORK }, Phase::Components),
-            ("no sum", Situation { component_work: None, steps: 100, ..NETWORK }, Phase::Aggregated),
-            ("no sum, dear", Situation { component_work: None, oracle_work: 1e6, ..NETWORK }, Phase::Network),
-            ("dear masters", Situation { component_work: Some(1e6), steps: 100, ..NETWORK }, Phase::Aggregated),
-            ("components that pay", components, Phase::Components),
-            ("one slow step", Situation { slow_steps: 1, ..components }, Phase::Components),
-            ("two slow steps", Situation { slow_steps: 2, ..components }, Phase::Aggregated),
-            ("components at their end", Situation { end: unproved, ..components }, Phase::Over),
-            ("a tenth of the gap", Situation { gap: 0.1, component_work: Some(1e4), ..aggregated }, Phase::Components),
-            ("not yet a tenth", Situation { gap: 0.2, component_work: Some(1e4), ..aggregated }, Phase::Aggregated),
-            ("masters still dear", Situation { gap: 0.1, component_work: Some(1e6), ..aggregated }, Phase::Aggregated),
-            ("an end to prove", Situation { end: unproved, ..aggregated }, Phase::Proof),
-            ("nothing to prove it", Situation { end: unproved, can_prove: false, ..aggregated }, Phase::Over),
-            ("a proved end", Situation { end: proved, ..aggregated }, Phase::Over),
-            ("work left for a proof", proof, Phase::Proof),
-            ("no work left", Situation { proof_work: 0.0, ..proof }, Phase::Over),
-            ("proved at last", Situation { end: proved, ..proof }, Phase::Over),
+            ("a network that pays", NETWORK, Some(Phase::Network)),
+            ("a network that no longer gains", Situation { recent_decrease: 0.1, ..NETWORK }, Some(Phase::Components)),
+            ("a network that has never gained", Situation { decrease: 0.0, ..NETWORK }, Some(Phase::Components)),
+            ("the same, too early to judge", Situation { steps: 3, decrease: 0.0, ..NETWORK }, Some(Phase::Network)),
+            ("a network at its last step", Situation { steps: 100, ..NETWORK }, Some(Phase::Components)),
+            ("few variables", Situation { dim: 40, steps: 10, ..NETWORK }, Some(Phase::Components)),
+            ("an end without proof", Situation { end: unproved, ..NETWORK }, Some(Phase::Components)),
+            ("a proof", Situation { end: proved, ..NETWORK }, None),
+            ("evaluations dearer than masters", Situation { oracle_work: 1e6, ..NETWORK }, Some(Phase::Components)),
+            ("no sum", Situation { component_work: None, steps: 100, ..NETWORK }, Some(Phase::Aggregated)),
+            ("no sum, dear", Situation { component_work: None, oracle_work: 1e6, ..NETWORK }, Some(Phase::Network)),
+            ("dear masters", Situation { component_work: Some(1e6), steps: 100, ..NETWORK }, Some(Phase::Aggregated)),
+            ("components that pay", components, Some(Phase::Components)),
+            ("one slow step", Situation { slow_steps: 1, ..components }, Some(Phase::Components)),
+            ("two slow steps", Situation { slow_steps: 2, ..components }, Some(Phase::Aggregated)),
+            ("components at their end", Situation { end: unproved, ..components }, None),
+            (
+                "a tenth of the gap",
+                Situation { gap: 0.1, component_work: Some(1e4), ..aggregated },
+                Some(Phase::Components),
+            ),
+            (
+                "not yet a tenth",
+                Situation { gap: 0.2, component_work: Some(1e4), ..aggregated },
+                Some(Phase::Aggregated),
+            ),
+            (
+                "masters still dear",
+                Situation { gap: 0.1, component_work: Some(1e6), ..aggregated },
+                Some(Phase::Aggregated),
+            ),
+            ("an end to prove", Situation { end: unproved, ..aggregated }, Some(Phase::Proof)),
+            ("nothing to prove it", Situation { end: unproved, can_prove: false, ..aggregated }, None),
+            ("a proved end", Situation { end: proved, ..aggregated }, None),
+            ("work left for a proof", proof, Some(Phase::Proof)),
+            ("no work left", Situation { proof_work: 0.0, ..proof }, None),
+            ("proved at last", Situation { end: proved, ..proof }, None),
         ] {
             assert_eq!(next_phase(&situation, &CONSTANTS), expected, "{name}");
         }

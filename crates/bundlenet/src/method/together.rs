@@ -3,7 +3,7 @@
 use std::time::Instant;
 
 use super::BundleMethod;
-use crate::network::{Eyes, Network, NetworkProposer, Real, Tape};
+use crate::network::{FeatureSource, Network, NetworkProposer, Real, Tape};
 
 /// Number of runs that go in step. For a large network one pass over its weights serves many runs. For a small network
 /// the bundles of many runs would only compete for the cache.
@@ -13,7 +13,7 @@ pub(crate) fn runs_in_step(network: &Network<f32>) -> usize {
 }
 
 /// Computes the proposals of all methods in one pass, at a step of the tape.
-pub(crate) fn propose_together<S: Real, E: Eyes>(
+pub(crate) fn propose_together<S: Real, E: FeatureSource>(
     network: &Network<S>,
     tape: &mut Tape<S>,
     step: usize,

@@ -180,7 +180,7 @@ impl Moments {
 }
 
 /// Source of the features of a run.
-pub(crate) trait Eyes {
+pub(crate) trait FeatureSource {
     /// Writes the features of the run so far. `unit` is the unit of the step length.
     fn write_features(&mut self, unit: f64, bundle: &Bundle, features: &mut Vec<f64>);
 
@@ -443,7 +443,7 @@ impl Tracker {
     }
 }
 
-impl Eyes for Tracker {
+impl FeatureSource for Tracker {
     fn write_features(&mut self, unit: f64, bundle: &Bundle, features: &mut Vec<f64>) {
         features.clear();
         match self.schema {

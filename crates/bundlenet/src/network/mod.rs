@@ -24,7 +24,7 @@ pub(crate) use architecture::Layout;
 pub use architecture::{Architecture, Centre, Sampling, StepUnit};
 pub use checkpoint::{CHECKPOINT_VERSION, Precision};
 pub(crate) use checkpoint::{Stored, Tensors};
-pub(crate) use features::{Eyes, Tracker};
+pub(crate) use features::{FeatureSource, Tracker};
 pub use features::{Schema, Transform};
 pub use model::{Card, Model};
 pub(crate) use network::{Adjoint, Network, Tape};

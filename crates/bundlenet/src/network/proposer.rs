@@ -5,7 +5,7 @@ use std::sync::Arc;
 use bundlenet_linalg::vectors::dot;
 
 use super::architecture::{Architecture, Centre};
-use super::features::{Eyes, Tracker};
+use super::features::{FeatureSource, Tracker};
 use super::network::{Network, Tape};
 use super::ops::decoder::step_length;
 use super::real::Real;
@@ -19,7 +19,7 @@ pub(crate) struct NetworkProposer<S, E = Tracker> {
     domain: Domain,
     /// Unit of the step length.
     unit: f64,
-    eyes: E,
+    source: E,
     features: Vec<f64>,
     /// Observations of the cuts, in the order of the places.
     observed: Vec<f64>,
@@ -38,14 +38,14 @@ pub(crate) struct NetworkProposer<S, E = Tracker> {
     calibration: Option<Calibration>,
 }
 
-impl<S: Real, E: Eyes> NetworkProposer<S, E> {
-    pub(crate) fn new(network: Arc<Network<S>>, eyes: E, domain: &Domain, start: &Evaluation) -> Self {
+impl<S: Real, E: FeatureSource> NetworkProposer<S, E> {
+    pub(crate) fn new(network: Arc<Network<S>>, source: E, domain: &Domain, start: &Evaluation) -> Self {
         let Architecture { hidden, .. } = network.architecture;
         let state = network.architecture.state();
         Self {
             domain: domain.clone(),
             unit: network.step_unit(&start.point, start.value),
-            eyes,
+            source,
             features: Vec::with_capacity(network.architecture.inputs()),
             observed: Vec::with_capacity(FIRST_CUTS * network.architecture.cut_features()),
             state: vec![S::ZERO; state],
@@ -96,7 +96,7 @@ impl<S: Real, E: Eyes> NetworkProposer<S, E> {
     pub(crate) fn prepare(&mut self, bundle: &Bundle, tape: &mut Tape<S>, step: usize, row: usize) {
         let architecture = &self.network.architecture;
         let (inputs, size) = (architecture.inputs(), architecture.state());
-        self.eyes.write_features(self.unit, bundle, &mut self.features);
+        self.source.write_features(self.unit, bundle, &mut self.features);
         let input = &mut tape.input[step][row * (inputs + size)..(row + 1) * (inputs + size)];
         self.network.transform(&self.features, &mut input[..inputs]);
         input[inputs..].copy_from_slice(&self.state);
@@ -117,7 +117,7 @@ impl<S: Real, E: Eyes> NetworkProposer<S, E> {
         if let Some(length) = self.calibration.as_mut().and_then(|calibration| calibration.first_length.take()) {
             proposal.eta = proposal.eta.min(length);
         }
-        if self.eyes.sees_slopes()
+        if self.source.sees_slopes()
             && let Some(&coefficient) = query.last()
         {
             self.observe_slopes(bundle, proposal.eta);
@@ -130,7 +130,7 @@ impl<S: Real, E: Eyes> NetworkProposer<S, E> {
         bundle.aggregate(&proposal.weights, &mut proposal.direction);
         proposal.sigma = proposal.weights.iter().map(|&(place, weight)| weight * bundle.errors()[place]).sum();
         proposal.norm_squared = dot(&proposal.direction.0, &proposal.direction.0);
-        self.eyes.note(proposal);
+        self.source.note(proposal);
         if self.domain != Domain::Free {
             self.bend(bundle, proposal);
         }
@@ -165,7 +165,7 @@ impl<S: Real, E: Eyes> NetworkProposer<S, E> {
 
     /// Writes the logits of all cuts: query times key, plus observations times the coefficients after the query.
     fn write_logits(&mut self, bundle: &Bundle, architecture: &Architecture, query: &[S]) {
-        self.eyes.write_cuts(bundle, &self.places, &mut self.observed);
+        self.source.write_cuts(bundle, &self.places, &mut self.observed);
         let hidden = architecture.hidden;
         let factor = S::of(architecture.logit_factor());
         let (query, coefficients) = query.split_at(hidden);
@@ -282,7 +282,7 @@ fn centre_policy<S: Real>(centre: Centre, raw: &[S], scale: f64) -> CentrePolicy
     }
 }
 
-impl<S: Real, E: Eyes> Proposer for NetworkProposer<S, E> {
+impl<S: Real, E: FeatureSource> Proposer for NetworkProposer<S, E> {
     type Model = Bundle;
 
     fn propose(&mut self, bundle: &mut Bundle, proposal: &mut Proposal) {
@@ -297,7 +297,7 @@ impl<S: Real, E: Eyes> Proposer for NetworkProposer<S, E> {
         if let Some(calibration) = &mut self.calibration {
             self.unit = (self.unit * calibration.factor(step)).min(calibration.longest);
         }
-        self.eyes.learn(bundle, step);
+        self.source.learn(bundle, step);
     }
 
     fn book(&self, seconds: f64) -> Seconds {

@@ -6,7 +6,7 @@ use std::sync::atomic::AtomicBool;
 use super::drive::{Run, Watch, drive};
 use super::settings::Settings;
 use super::solution::Solution;
-use crate::method::{NetworkMethod, NetworkSettings, network_method, propose_together};
+use crate::method::{NetworkMethod, network_method, propose_together};
 use crate::model::Model;
 use crate::network::{Network, Tape};
 use crate::oracle::{EvaluationError, Oracle};
@@ -22,15 +22,11 @@ pub(crate) struct Observed {
 
 /// Runs a network on several functions in step, on this thread.
 pub(crate) fn solve_in_step<'a>(
-    network: &Arc<Network<f32>>,
+    (network, max_cuts): (&Arc<Network<f32>>, usize),
     oracles: Vec<(&'a mut dyn Oracle, Option<&[f64]>)>,
     settings: &Settings,
     interrupt: Option<&AtomicBool>,
 ) -> Vec<Result<Observed, EvaluationError>> {
-    let max_cuts = match &settings.method {
-        crate::method::Method::Network(NetworkSettings { max_cuts, .. }) => *max_cuts,
-        _ => NetworkSettings::default().max_cuts,
-    };
     let mut begun: Vec<Result<(), EvaluationError>> = vec![];
     let mut runs: Vec<Run<'a, NetworkMethod>> = vec![];
     for (oracle, start) in oracles {

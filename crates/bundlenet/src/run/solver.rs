@@ -135,10 +135,12 @@ impl<'a> Solver<'a> {
             };
             return oracles.par_iter_mut().map(solve).collect();
         };
-        let network = Arc::clone(network.model().network());
+        let (network, max_cuts) = (Arc::clone(network.model().network()), network.max_cuts);
         let groups = oracles.par_chunks_mut(runs_in_step(&network)).flat_map_iter(|group| {
             let runs = group.iter_mut().map(|oracle| (&mut **oracle as &mut dyn Oracle, None)).collect();
-            solve_in_step(&network, runs, settings, *interrupt).into_iter().map(|run| run.map(|run| run.solution))
+            solve_in_step((&network, max_cuts), runs, settings, *interrupt)
+                .into_iter()
+                .map(|run| run.map(|run| run.solution))
         });
         groups.collect()
     }

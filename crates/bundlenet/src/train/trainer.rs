@@ -618,7 +618,7 @@ fn evaluate(network: &Arc<Network<f32>>, examples: &[&Example], columns: &[usize
         let mut oracles: Vec<_> = group.iter().map(|example| (example.oracle)()).collect();
         let runs =
             oracles.iter_mut().zip(group).map(|(oracle, example)| (&mut **oracle as _, example.start.as_deref()));
-        let runs = solve_in_step(network, runs.collect(), &settings, None);
+        let runs = solve_in_step((network, NetworkSettings::default().max_cuts), runs.collect(), &settings, None);
         for (run, example) in runs.into_iter().zip(group) {
             let run = run.map_err(|source| example.failed(source))?;
             let trace = run.solution.trace;

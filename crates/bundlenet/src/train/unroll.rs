@@ -10,13 +10,15 @@ use bundlenet_linalg::Stream;
 use bundlenet_linalg::simd::flat;
 use bundlenet_linalg::vectors::Padded;
 
-use crate::method::{BundleMethod, Minimize, Progress, propose_together, seeing_method};
+use crate::method::{BundleMethod, Minimize, Progress, network_method_with, propose_together};
 use crate::model::{CentrePolicy, Model, Proposal};
-use crate::network::{Adjoint, Architecture, Eyes, Network, NetworkProposer, Real, Tape, Tracker, step_length_slope};
+use crate::network::{
+    Adjoint, Architecture, FeatureSource, Network, NetworkProposer, Real, Tape, Tracker, step_length_slope,
+};
 use crate::oracle::{Detail, Domain, Evaluation, EvaluationError, Function, Oracle};
 
 /// Several runs in step, with a tape of the current window.
-pub(crate) struct Unroll<'a, S: Real, E: Eyes = Tracker> {
+pub(crate) struct Unroll<'a, S: Real, E: FeatureSource = Tracker> {
     network: Arc<Network<S>>,
     episodes: Vec<Episode<'a, S, E>>,
     tape: Tape<S>,
@@ -26,7 +28,7 @@ pub(crate) struct Unroll<'a, S: Real, E: Eyes = Tracker> {
 }
 
 /// One run, with the data that backward needs of the current window.
-struct Episode<'a, S: Real, E: Eyes> {
+struct Episode<'a, S: Real, E: FeatureSource> {
     function: Function<'a>,
     method: BundleMethod<NetworkProposer<S, E>>,
     records: Vec<Record<S>>,
@@ -55,7 +57,7 @@ struct Record<S> {
 
 impl<S: Real> Record<S> {
     /// The data of a proposal before its step.
-    fn before<E: Eyes>(episode: &Episode<'_, S, E>, weight: f64) -> Self {
+    fn before<E: FeatureSource>(episode: &Episode<'_, S, E>, weight: f64) -> Self {
         let (method, domain) = (&episode.method, episode.function.domain());
         let (bundle, proposer) = (method.model(), method.proposer());
         let Proposal { eta, direction, centre_policy, .. } = method.proposal();
@@ -109,17 +111,17 @@ impl<'a, S: Real> Unroll<'a, S> {
         subjects: Vec<Subject<'a>>,
         window: usize,
     ) -> Result<Self, EvaluationError> {
-        Self::seeing(network, subjects, window, Tracker::new)
+        Self::with_source(network, subjects, window, Tracker::new)
     }
 }
 
-impl<'a, S: Real, E: Eyes> Unroll<'a, S, E> {
+impl<'a, S: Real, E: FeatureSource> Unroll<'a, S, E> {
     /// As [`Unroll::begin`], with a given source of features for each run.
-    fn seeing(
+    fn with_source(
         network: Arc<Network<S>>,
         subjects: Vec<Subject<'a>>,
         window: usize,
-        mut eyes: impl FnMut(&Architecture, &Evaluation) -> E,
+        mut source: impl FnMut(&Architecture, &Evaluation) -> E,
     ) -> Result<Self, EvaluationError> {
         let mut episodes = Vec::with_capacity(subjects.len());
         for subject in subjects {
@@ -130,8 +132,8 @@ impl<'a, S: Real, E: Eyes> Unroll<'a, S, E> {
                 Weight::OfValue(weight) => weight / function.scale(),
                 Weight::OfScaledValue(weight) => weight,
             };
-            let eyes = eyes(&network.architecture, &start);
-            let method = seeing_method(Arc::clone(&network), eyes, &function, &start, (usize::MAX, 0.0));
+            let source = source(&network.architecture, &start);
+            let method = network_method_with(Arc::clone(&network), source, &function, &start, (usize::MAX, 0.0));
             let is_over = start.subgradient().iter().all(|&entry| entry == 0.0);
             episodes.push(Episode { function, method, records: vec![], weight, is_over });
         }
@@ -219,7 +221,7 @@ struct Pull<S> {
 }
 
 impl<S: Real> Pull<S> {
-    fn new<E: Eyes>(episode: &Episode<'_, S, E>) -> Self {
+    fn new<E: FeatureSource>(episode: &Episode<'_, S, E>) -> Self {
         let dim = episode.method.model().dim();
         Self {
             centre: vec![0.0; dim],
@@ -231,7 +233,7 @@ impl<S: Real> Pull<S> {
     }
 
     /// Goes one step back and writes the gradient of the network's outputs.
-    fn backward<E: Eyes>(
+    fn backward<E: FeatureSource>(
         &mut self,
         network: &Network<S>,
         (tape, adjoint): (&Tape<S>, &mut Adjoint<S>),
@@ -284,7 +286,7 @@ impl<S: Real> Pull<S> {
 
     /// Propagates the gradient from the weights `theta = psi(factor q'k_i)` to query, keys and observation
     /// coefficients.
-    fn backward_attention<E: Eyes>(
+    fn backward_attention<E: FeatureSource>(
         &mut self,
         network: &Network<S>,
         (tape, adjoint): (&Tape<S>, &mut Adjoint<S>),
@@ -344,7 +346,7 @@ mod tests {
     /// Features that were recorded before.
     struct Replay(VecDeque<Recorded>);
 
-    impl Eyes for Replay {
+    impl FeatureSource for Replay {
         fn write_features(&mut self, _unit: f64, _bundle: &Bundle, features: &mut Vec<f64>) {
             features.clone_from(&self.0.front().unwrap().0);
         }
@@ -431,8 +433,8 @@ mod tests {
             .map(|oracle| Subject { oracle: &mut **oracle, start: None, weight: Weight::OfScaledValue(0.01) })
             .collect();
         let mut features = frozen.iter().map(|run| run.features.clone());
-        let eyes = |_: &Architecture, _: &Evaluation| Replay(features.next().unwrap());
-        Unroll::seeing(Arc::new(network.clone()), subjects, window, eyes).unwrap()
+        let source = |_: &Architecture, _: &Evaluation| Replay(features.next().unwrap());
+        Unroll::with_source(Arc::new(network.clone()), subjects, window, source).unwrap()
     }
 
     /// The derivative at 0 by a formula of fourth order.
@@ -441,7 +443,7 @@ mod tests {
         (8.0 * (value(step) - value(-step)) - (value(2.0 * step) - value(-2.0 * step))) / (12.0 * step)
     }
 
-    fn run<'a, E: Eyes>(
+    fn run<'a, E: FeatureSource>(
         unroll: &mut Unroll<'a, f64, E>,
         steps: usize,
         window: usize,
