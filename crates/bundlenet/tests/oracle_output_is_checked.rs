@@ -59,3 +59,15 @@ fn bad_oracles_are_refused() {
     let mut oracle = FnOracle::new(2, nothing).with_domain(domain);
     assert!(matches!(Function::new(&mut oracle), Err(EvaluationError::DomainLength { expected: 2, found: 1 })));
 }
+
+#[test]
+fn domains_project_and_detect() {
+    let mixed = Domain::PerCoordinate(vec![Bound::Free, Bound::Nonnegative]);
+    let mut point = [-1.0, -2.0];
+    assert_eq!(mixed.violation(&point), Some(1));
+    mixed.project(&mut point);
+    assert_eq!(point, [-1.0, 0.0]);
+    assert_eq!(mixed.violation(&point), None);
+    assert_eq!(Domain::Free.violation(&[-1.0]), None);
+    assert_eq!(Domain::Nonnegative.violation(&[-1.0]), Some(0));
+}

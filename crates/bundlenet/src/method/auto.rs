@@ -24,22 +24,29 @@ pub(crate) struct Auto {
     /// The last evaluations of the network, by component. `None` if components are not used.
     recent: Option<Recent>,
     prunings: Prunings,
-    /// Steps in this phase.
-    steps: usize,
     /// The best value at the start and after each step of the network.
     bests: Vec<f64>,
-    first_gap: f64,
+    /// Work of a master with cuts of each component, if there are components.
     component_work: Option<f64>,
+    tally: Tally,
+    /// Work of the whole run, in nanoseconds, and wall time of earlier methods.
+    work: f64,
+    earlier: Seconds,
+}
+
+/// Counts of the present phase.
+#[derive(Default)]
+struct Tally {
+    steps: usize,
+    /// Component steps in a row that were not worth their work.
     slow_steps: usize,
+    /// The promised gap when the phase began.
+    first_gap: f64,
     /// Result at the end of this phase's method, and of the phase before.
     end: Option<Progress>,
     last_word: Option<Progress>,
-    /// Work of the whole run, and the remaining work of the proof phase, in nanoseconds. The proof may take as much
-    /// work as the run before it.
-    work: f64,
+    /// Remaining work of the proof phase, in nanoseconds. The proof may take as much work as the run before it.
     proof_work: f64,
-    /// Wall time of earlier methods.
-    earlier: Seconds,
 }
 
 /// Rules for the removal of cuts: those of the whole function, and those of components.
@@ -58,15 +65,10 @@ impl Auto {
             aggregated: None,
             recent: None,
             prunings,
-            steps: 0,
             bests: vec![],
-            first_gap: f64::INFINITY,
             component_work: None,
-            slow_steps: 0,
-            end: None,
-            last_word: None,
+            tally: Tally::default(),
             work: 0.0,
-            proof_work: 0.0,
             earlier: Seconds::default(),
         }
     }
@@ -96,18 +98,18 @@ impl Auto {
         let without = self.aggregated.as_ref().is_some_and(Minimize::is_provable);
         Situation {
             phase: self.phase,
-            steps: self.steps,
-            end: self.end.map(|end| self.kind_of(end)),
+            steps: self.tally.steps,
+            end: self.tally.end.map(|end| self.kind_of(end)),
             decrease: since(0),
             recent_decrease: since(last.saturating_sub(CONSTANTS.window)),
             dim: function.dim(),
             gap: active.map_or(f64::INFINITY, |method| method.promised_gap(function)),
-            first_gap: self.first_gap,
+            first_gap: self.tally.first_gap,
             oracle_work: function.work(),
             component_work: self.component_work,
-            slow_steps: self.slow_steps,
+            slow_steps: self.tally.slow_steps,
             can_prove: by_components && !without,
-            proof_work: self.proof_work,
+            proof_work: self.tally.proof_work,
         }
     }
 
@@ -118,8 +120,8 @@ impl Auto {
 
     /// The end of the run. A proof phase that has proved nothing leaves the end of the aggregated phase as it was.
     fn outcome(&self) -> Progress {
-        let is_proved = self.end.is_some_and(|end| self.kind_of(end) == End::Proved);
-        let end = if self.phase == Phase::Proof && !is_proved { self.last_word } else { self.end };
+        let is_proved = self.tally.end.is_some_and(|end| self.kind_of(end) == End::Proved);
+        let end = if self.phase == Phase::Proof && !is_proved { self.tally.last_word } else { self.tally.end };
         end.unwrap_or(Progress::Stalled)
     }
 
@@ -144,11 +146,8 @@ impl Auto {
     /// Enters another phase. If the centre moves to another point, the evaluation there is a step.
     fn enter(&mut self, next: Phase, function: &mut Function<'_>) -> Result<Option<Progress>, EvaluationError> {
         let situation = self.situation(function);
-        (self.first_gap, self.steps, self.slow_steps) = (situation.gap, 0, 0);
-        self.last_word = self.end.take();
-        if next == Phase::Proof {
-            self.proof_work = self.work;
-        }
+        let (first_gap, last_word, proof_work) = (situation.gap, self.tally.end, self.work);
+        self.tally = Tally { first_gap, last_word, proof_work, ..Tally::default() };
         let before = std::mem::replace(&mut self.phase, next);
         match (before, next) {
             (Phase::Network, _) => self.leave_network(function),
@@ -229,7 +228,7 @@ impl Auto {
             network.set_detail(if keeps_components { Detail::Both } else { Detail::Whole });
         }
         let progress = self.active_mut().map_or(Ok(Progress::Stalled), |method| method.step(function))?;
-        self.steps += 1;
+        self.tally.steps += 1;
         self.note(progress, function);
         Ok(progress)
     }
@@ -238,7 +237,7 @@ impl Auto {
     fn note(&mut self, progress: Progress, function: &mut Function<'_>) {
         let is_step = matches!(progress, Progress::Step(_));
         if !is_step {
-            self.end = Some(progress);
+            self.tally.end = Some(progress);
         }
         let mut master_work =
             CONSTANTS.aggregated_work + CONSTANTS.aggregated_work_per_variable * function.dim() as f64;
@@ -265,12 +264,12 @@ impl Auto {
                 master_work = components.proposer().work();
                 self.component_work = Some(master_work);
                 let is_worth = self.situation(function).is_worth(&CONSTANTS);
-                self.slow_steps = if is_worth { 0 } else { self.slow_steps + 1 };
+                self.tally.slow_steps = if is_worth { 0 } else { self.tally.slow_steps + 1 };
             }
         }
         let work = function.work() + master_work;
         self.work += work;
-        self.proof_work -= work;
+        self.tally.proof_work -= work;
     }
 }
 

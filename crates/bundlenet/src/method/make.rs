@@ -10,7 +10,7 @@ use super::settings::{AutoSettings, BundleSettings, Cuts, Method};
 use super::{BundleMethod, Inherited, Minimize};
 use crate::master::{ComponentProposer, Proximity, QuadraticProposer, Strategy};
 use crate::model::{Bundle, ComponentBundle, Model, Pruning, Weighing};
-use crate::network::{FeatureSource, Network, NetworkProposer, Real, Tracker};
+use crate::network::{FeatureSource, Network, NetworkProposer, Real, Tracker, network_of};
 use crate::oracle::{Evaluation, Function};
 
 /// Whether a method uses cuts of components if the function is a sum.
@@ -39,7 +39,7 @@ pub(crate) fn make_method(
         Method::Auto(settings) => maker.auto(settings),
         Method::Hybrid(settings) => maker.auto(&settings.as_auto()),
         Method::Network(settings) => {
-            let network = Arc::clone(settings.model().network());
+            let network = network_of(settings.model.as_ref());
             Box::new(network_method(network, function, &maker.start, settings.max_cuts, tolerance))
         }
     }
@@ -69,7 +69,7 @@ impl Maker<'_, '_> {
             }
             return Box::new(self.aggregated(&exact));
         }
-        let network = Arc::clone(settings.model().network());
+        let network = network_of(settings.model.as_ref());
         let cap = settings.pruning.max_cuts;
         let network = network_method(network, self.function, &self.start, cap, self.tolerance);
         let network = network.with_proposer(|proposer| proposer.calibrated(&self.start));

@@ -215,18 +215,6 @@ impl Default for AdamSettings {
     }
 }
 
-impl AutoSettings {
-    pub(crate) fn model(&self) -> Arc<Model> {
-        self.model.clone().unwrap_or_else(Model::general)
-    }
-}
-
-impl NetworkSettings {
-    pub(crate) fn model(&self) -> Arc<Model> {
-        self.model.clone().unwrap_or_else(Model::general)
-    }
-}
-
 impl Default for Method {
     fn default() -> Self {
         Self::Auto(AutoSettings::default())

@@ -26,6 +26,7 @@ pub use checkpoint::{CHECKPOINT_VERSION, Precision};
 pub(crate) use checkpoint::{Stored, Tensors};
 pub(crate) use features::{FeatureSource, Tracker};
 pub use features::{Schema, Transform};
+pub(crate) use model::network_of;
 pub use model::{Card, Model};
 pub(crate) use network::{Adjoint, Network, Tape};
 pub use ops::attention::Attention;

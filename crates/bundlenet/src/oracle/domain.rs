@@ -93,20 +93,3 @@ impl Domain {
         point.iter().enumerate().position(|(index, &entry)| entry < 0.0 && self.is_nonnegative(index))
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn domains_project_and_detect() {
-        let mixed = Domain::PerCoordinate(vec![Bound::Free, Bound::Nonnegative]);
-        let mut point = [-1.0, -2.0];
-        assert_eq!(mixed.violation(&point), Some(1));
-        mixed.project(&mut point);
-        assert_eq!(point, [-1.0, 0.0]);
-        assert_eq!(mixed.violation(&point), None);
-        assert_eq!(Domain::Free.violation(&[-1.0]), None);
-        assert_eq!(Domain::Nonnegative.violation(&[-1.0]), Some(0));
-    }
-}

@@ -264,12 +264,9 @@ impl<'a> Function<'a> {
     /// Calls the oracle and checks its output. The returned value is minimised, not scaled; the subgradient is scaled.
     fn call(&mut self, point: &[f64], subgradient: &mut [f64]) -> Result<f64, EvaluationError> {
         let evaluation = self.count(point)?;
-        if subgradient.len() != self.dim {
-            return Err(EvaluationError::SubgradientLength {
-                evaluation,
-                expected: self.dim,
-                found: subgradient.len(),
-            });
+        let (expected, found) = (self.dim, subgradient.len());
+        if found != expected {
+            return Err(EvaluationError::SubgradientLength { evaluation, expected, found });
         }
         // An entry that the oracle does not write stays NaN and is found.
         subgradient.fill(f64::NAN);

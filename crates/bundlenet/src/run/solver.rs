@@ -1,6 +1,5 @@
 //! The solver: settings, optional parts, then one call.
 
-use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use rayon::prelude::*;
@@ -14,6 +13,7 @@ use super::solution::Solution;
 use super::state::State;
 use crate::error::InvalidSetting;
 use crate::method::{Method, Minimize, make_method, runs_in_step};
+use crate::network::network_of;
 use crate::oracle::{EvaluationError, Oracle};
 
 /// Solves problems given by oracles: minimises or maximises, by the sense of the oracle.
@@ -135,7 +135,7 @@ impl<'a> Solver<'a> {
             };
             return oracles.par_iter_mut().map(solve).collect();
         };
-        let (network, max_cuts) = (Arc::clone(network.model().network()), network.max_cuts);
+        let (network, max_cuts) = (network_of(network.model.as_ref()), network.max_cuts);
         let groups = oracles.par_chunks_mut(runs_in_step(&network)).flat_map_iter(|group| {
             let runs = group.iter_mut().map(|oracle| (&mut **oracle as &mut dyn Oracle, None)).collect();
             solve_in_step((&network, max_cuts), runs, settings, *interrupt)

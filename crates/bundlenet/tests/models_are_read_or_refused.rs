@@ -1,0 +1,31 @@
+//! The built-in model is there, and a file that is no model gets a clear error.
+
+use std::path::Path;
+
+use bundlenet::{Architecture, Model, Precision};
+
+#[test]
+fn the_general_model_is_built_in() {
+    assert_eq!(Model::general().card().name, "general");
+}
+
+#[test]
+fn wrong_checkpoints_get_clear_errors() {
+    let message = |bytes: &[u8]| Model::from_bytes(Path::new("m.safetensors"), bytes).unwrap_err().to_string();
+    assert!(message(b"nonsense").starts_with("m.safetensors: expected a checkpoint in the safetensors format"));
+    let bytes = Model::untrained(&Architecture::default(), 0).to_bytes(Precision::Single).unwrap();
+    assert!(message(&bytes[..bytes.len() - 4]).contains("safetensors format"));
+    let edited = |from: &str, to: &str| {
+        let position = bytes.windows(from.len()).position(|window| window == from.as_bytes()).unwrap();
+        let mut edited = bytes.clone();
+        edited[position..position + from.len()].copy_from_slice(to.as_bytes());
+        message(&edited)
+    };
+    let version = edited("\\\"version\\\":1", "\\\"version\\\":7");
+    assert_eq!(version, "m.safetensors: expected checkpoint version 1, found version 7");
+    let shape = edited("\\\"hidden\\\":8", "\\\"hidden\\\":9");
+    assert!(shape.contains("expected tensor lstm.weight_ih_l0 of shape [108, 16], found shape [96, 16]"), "{shape}");
+    let name = edited("key.0.bias", "kex.0.bias");
+    assert!(name.contains("tensor key.0.bias") && name.contains("no tensor of that name"), "{name}");
+    assert!(edited("softmax", "softmux").contains("metadata as docs/checkpoint.md describes it"));
+}
