@@ -93,31 +93,31 @@ impl<'a> Solver<'a> {
     /// at the start fails. Any later failure is a [`Status`](crate::Status). After an error the state is unchanged.
     pub fn solve(self, oracle: &mut dyn Oracle) -> Result<Solution, EvaluationError> {
         let Self { settings, start, state, mut journal, observer, interrupt } = self;
-        let mut fresh = State::new();
-        let state: &mut State = match state {
-            Some(state) => state,
-            None => &mut fresh,
-        };
-        let mut point = start.map_or_else(|| state.point().to_vec(), <[f64]>::to_vec);
+        let unknown = State::new();
+        let begun_with = state.as_deref().unwrap_or(&unknown);
+        let mut point = start.map_or_else(|| begun_with.point().to_vec(), <[f64]>::to_vec);
         if start.is_none() {
             oracle.domain().project(&mut point);
         }
         let start = (!point.is_empty() || start.is_some()).then_some(point.as_slice());
         let run: Run<'_, dyn Minimize> =
-            Run::begin(oracle, start, Some(state), &settings, |function, start, inherited| {
+            Run::begin(oracle, start, Some(begun_with), &settings, |function, start, inherited| {
                 make_method(&settings.method, settings.tolerance, function, start, inherited)
             })?;
         let mut runs = [run];
         let mut keep = |_: usize, run: &mut Run<'_, dyn Minimize>| {
             if let Some(journal) = &mut journal {
-                journal.record(run, state);
+                journal.record(run, begun_with);
             }
         };
         let observer = observer.map(|observer| observer as &mut dyn Observer);
         let watch = Watch { propose: &mut |_, _| (), keep: &mut keep, observer, interrupt };
         // A single run has a single solution.
         let solution = drive(&mut runs, watch).swap_remove(0);
-        *state = runs[0].state(state);
+        let left = state.is_some().then(|| runs[0].state(begun_with));
+        if let (Some(state), Some(left)) = (state, left) {
+            *state = left;
+        }
         Ok(solution)
     }
 
