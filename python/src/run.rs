@@ -326,14 +326,14 @@ fn result(py: Python<'_>, solution: Solution) -> PyResult<Py<PyAny>> {
 /// A status in a sentence.
 fn explanation(status: Status) -> &'static str {
     match status {
-        Status::Optimal => "The estimated gap is within the tolerance.",
+        Status::Optimal => "The gap is within the tolerance.",
         Status::StepLimit => "The run took all its steps.",
         Status::TimeLimit => "The time limit was reached.",
         Status::OracleCallLimit => "The run used all its evaluations.",
         Status::BoundReached => "The value reached the target.",
         Status::Interrupted => "The user or the callback ended the run.",
         Status::OracleFailed => "The oracle failed.",
-        Status::Stalled => "The steps no longer change the point, and the estimated gap is above the tolerance.",
+        Status::Stalled => "The steps no longer change the point, and the gap is above the tolerance.",
         _ => "The run ended.",
     }
 }

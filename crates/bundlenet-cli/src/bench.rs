@@ -1,15 +1,9 @@
 //! `bundlenet bench`: methods on instances, as tables, raw runs and a report.
 
-use std::path::{Path, PathBuf};
-use std::sync::Arc;
-
-use bundlenet::train::{Example, limited};
-use bundlenet::{Method, Model};
-use bundlenet_problems::{Manifest, Split, read_examples};
 use clap::Args;
 
 use crate::campaign::run_campaign;
-use crate::experiment::Contender;
+use crate::contenders::{DataSet, Options};
 use crate::failure::Failure;
 use crate::input;
 
@@ -24,102 +18,6 @@ pub(crate) struct Bench {
     validation: Vec<String>,
     #[command(flatten)]
     options: Options,
-}
-
-/// The options of every experiment.
-#[derive(Args, Clone)]
-pub(crate) struct Options {
-    /// Folder for runs.jsonl, tables.md, table.csv and report.html; runs that it already holds are not repeated
-    #[arg(long, value_name = "OUT_DIR")]
-    pub(crate) out: PathBuf,
-    /// Methods: auto, hybrid; network (the general model); component (bundle method with cuts of each component);
-    /// aggregated, constant, soft, hard, balancing (bundle methods with cuts of the whole function); descent, adam
-    #[arg(long, value_name = "NAME,...", value_delimiter = ',', default_value = names(","))]
-    pub(crate) methods: Vec<String>,
-    /// Checkpoint of a network to compare; may be repeated
-    #[arg(long, value_name = "FILE")]
-    pub(crate) model: Vec<PathBuf>,
-    /// Initial step lengths to try for the methods that need one
-    #[arg(long, value_name = "X,...", value_delimiter = ',', default_value = "0.1,1,10,100,1000,10000")]
-    pub(crate) grid: Vec<f64>,
-    /// Columns of the tables: steps after which gaps are measured
-    #[arg(long, value_name = "N,...", value_delimiter = ',', default_value = "10,25,50,100")]
-    pub(crate) steps: Vec<usize>,
-    /// Most instances of each data set, spread evenly over it
-    #[arg(long, value_name = "N")]
-    pub(crate) limit: Option<usize>,
-    /// Instances solved at the same time; more than one makes each of them slower
-    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..))]
-    pub(crate) threads: u16,
-    /// The command line, for the report.
-    #[arg(skip)]
-    pub(crate) command: String,
-}
-
-/// A method of the comparison.
-struct Entry {
-    /// Name in `--methods` and in tables.
-    name: &'static str,
-    method: &'static str,
-    options: &'static [(&'static str, &'static str)],
-    /// Whether the method needs an initial step length.
-    has_grid: bool,
-}
-
-const fn entry(name: &'static str, options: &'static [(&'static str, &'static str)], has_grid: bool) -> Entry {
-    let method = if options.is_empty() { name } else { "bundle" };
-    Entry { name, method, options, has_grid }
-}
-
-const WHOLE: (&str, &str) = ("cuts", "aggregated");
-
-/// All methods. The paper compares methods with cuts of the whole function.
-const ENTRIES: [Entry; 11] = [
-    entry("auto", &[], false),
-    entry("network", &[], false),
-    entry("hybrid", &[], false),
-    entry("component", &[("cuts", "component")], false),
-    entry("aggregated", &[WHOLE], false),
-    entry("constant", &[WHOLE, ("strategy", "constant")], true),
-    entry("soft", &[WHOLE, ("strategy", "soft")], true),
-    entry("hard", &[WHOLE, ("strategy", "hard")], true),
-    entry("balancing", &[WHOLE, ("strategy", "balancing")], true),
-    entry("descent", &[], true),
-    entry("adam", &[], true),
-];
-
-fn names(separator: &str) -> String {
-    ENTRIES.map(|entry| entry.name).join(separator)
-}
-
-/// A data set: instances to measure on, and instances by which the grid is chosen.
-pub(crate) struct DataSet {
-    pub(crate) name: String,
-    pub(crate) test: Vec<Example>,
-    pub(crate) validation: Vec<Example>,
-}
-
-impl DataSet {
-    /// Reads the instances of two sources.
-    pub(crate) fn read(
-        name: &str,
-        test: &str,
-        validation: Option<&str>,
-        limit: Option<usize>,
-    ) -> Result<Self, Failure> {
-        let has_parts = test.starts_with("generate:") || Path::new(test).join(Manifest::FILE).exists();
-        let validation = match validation.or(has_parts.then_some(test)) {
-            Some(source) => limited(read_examples(source, Split::Validation)?, limit),
-            None => vec![],
-        };
-        let test = limited(read_examples(test, Split::Test)?, limit);
-        if test.is_empty() {
-            return Err(Failure::input(format!(
-                "{name}: expected at least one instance (in the test part, if the data have parts), found none"
-            )));
-        }
-        Ok(Self { name: name.to_string(), test, validation })
-    }
 }
 
 impl Bench {
@@ -139,57 +37,4 @@ impl Bench {
         let contenders = self.options.contenders()?;
         run_campaign(&self.options, sets?, &|_| contenders.clone())
     }
-}
-
-impl Options {
-    /// The options of an experiment with the columns of the paper; `methods` are separated by commas.
-    pub(crate) fn new(out: PathBuf, methods: &str, grid: &[f64], command: String) -> Self {
-        let methods = methods.split(',').map(str::to_string).collect();
-        let (grid, steps) = (grid.to_vec(), vec![10, 25, 50, 100]);
-        Self { out, methods, model: vec![], grid, steps, limit: None, threads: 1, command }
-    }
-
-    /// The networks, and the methods, each with its grid.
-    pub(crate) fn contenders(&self) -> Result<Vec<Contender>, Failure> {
-        let mut contenders: Vec<Contender> = vec![];
-        for file in &self.model {
-            let name = file.file_stem().map_or_else(String::new, |stem| stem.to_string_lossy().into_owned());
-            let contender = network(&Arc::new(Model::load(file)?), &name)?;
-            if contenders.iter().any(|other| other.name == contender.name) {
-                return Err(Failure::input(format!(
-                    "--model: expected files of different names, found two called {name}"
-                )));
-            }
-            contenders.push(contender);
-        }
-        for name in self.methods.iter().filter(|name| !name.is_empty()) {
-            contenders.extend(self.variants(name)?);
-        }
-        Ok(contenders)
-    }
-
-    /// A method with every step length of the grid, if it needs one.
-    fn variants(&self, name: &str) -> Result<Vec<Contender>, Failure> {
-        let Some(entry) = ENTRIES.iter().find(|entry| entry.name == name) else {
-            return Err(Failure::input(format!("--methods: expected names of {}, found {name:?}", names(", "))));
-        };
-        if name == "network" {
-            return Ok(vec![network(&Model::general(), "general")?]);
-        }
-        let mut grid: Vec<Option<f64>> = self.grid.iter().copied().map(Some).collect();
-        grid.sort_by(|a, b| a.partial_cmp(b).unwrap_or(std::cmp::Ordering::Equal));
-        grid.dedup();
-        let variant = |eta0: Option<f64>| {
-            let fixed = entry.options.iter().map(|(option, value)| (option.to_string(), (*value).into()));
-            let options = fixed.chain(eta0.map(|eta0| ("eta0".to_string(), eta0.into())));
-            Ok(Contender::new(name.to_string(), eta0, Method::with_options(entry.method, options)?))
-        };
-        if entry.has_grid { grid.into_iter().map(variant).collect() } else { Ok(vec![variant(None)?]) }
-    }
-}
-
-/// A network as a contender.
-pub(crate) fn network(model: &Arc<Model>, name: &str) -> Result<Contender, Failure> {
-    let method = Method::with_options("network", [])?.with_model(Arc::clone(model))?;
-    Ok(Contender::new(format!("network {name}"), None, method))
 }

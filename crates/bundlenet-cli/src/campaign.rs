@@ -11,7 +11,7 @@ use bundlenet::train::{Example, Optima};
 use bundlenet::{Error, Limits};
 use rayon::prelude::*;
 
-use crate::bench::{DataSet, Options};
+use crate::contenders::{DataSet, Options};
 use crate::experiment::{
     Choice, Contender, Job, Key, Mean, Measurement, Row, markdown, markdown_by_time, markdown_to_gap, rows,
 };

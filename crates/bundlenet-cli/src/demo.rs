@@ -4,8 +4,8 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use crate::bench::{DataSet, Options};
 use crate::campaign::run_campaign;
+use crate::contenders::{DataSet, Options};
 use crate::failure::Failure;
 use crate::output;
 

@@ -1,11 +1,9 @@
 //! From errors to exit codes.
 
 use std::fmt::Display;
-use std::io;
+use std::io::{self, Write};
 
 use bundlenet::{Error, EvaluationError, InvalidSetting};
-
-use crate::output;
 
 /// Why a command ends without success.
 pub(crate) enum Failure {
@@ -33,7 +31,8 @@ impl Failure {
             Self::Run(message) => (message, 1),
             Self::Reported(code) => return code,
         };
-        output::note(&format!("bundlenet: {message}"));
+        // If the message cannot be written, the exit code still tells.
+        let _ = writeln!(io::stderr(), "bundlenet: {message}");
         code
     }
 }

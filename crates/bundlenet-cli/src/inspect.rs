@@ -66,7 +66,7 @@ fn sizes(problem: &Problem) -> Vec<(&'static str, Value, &'static str)> {
             (
                 "fixed-cost ratio",
                 instance.fixed_cost_ratio().into(),
-                "commodities x total fixed cost / (total demand x total routing cost)",
+                "commodities x total fixed cost / (total demand x total mean routing cost)",
             ),
         ],
         Problem::Assignment(instance) => vec![

@@ -7,6 +7,7 @@
 
 mod bench;
 mod campaign;
+mod contenders;
 mod convert;
 mod demo;
 mod evaluate;

@@ -24,7 +24,7 @@ pub(crate) struct Reference {
     #[arg(value_name = "FILE|DIR", required = true)]
     paths: Vec<PathBuf>,
     /// JSON file of optima; those that it already holds are not computed again
-    #[arg(long, value_name = "golds.json")]
+    #[arg(long, value_name = "optima.json")]
     out: PathBuf,
     /// Sense of a generalised assignment file that does not state it [default: min for text, max for JSON]
     #[arg(long, value_enum)]
@@ -116,7 +116,9 @@ impl Reference {
 impl Optimum {
     fn of(solution: &Solution) -> Self {
         let Solution { value, status, estimate, certificate, steps, seconds, .. } = *solution;
-        Self { value, status: status.to_string(), estimate, certificate, steps, seconds }
+        // As `solve --json` names it.
+        let status = status.to_string().replace(' ', "-");
+        Self { value, status, estimate, certificate, steps, seconds }
     }
 }
 

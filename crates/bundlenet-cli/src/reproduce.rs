@@ -11,8 +11,8 @@ use bundlenet::{Architecture, Attention, Model, Sampling};
 use bundlenet_problems::Family;
 use clap::{Args, ValueEnum};
 
-use crate::bench::{DataSet, Options, network};
 use crate::campaign::{read_runs, run_campaign};
+use crate::contenders::{DataSet, Options, network};
 use crate::experiment::{Choice, Contender, Mean, Measurement, digits, head, rows};
 use crate::failure::Failure;
 use crate::output;

@@ -31,7 +31,8 @@ pub(crate) struct Solve {
     /// Most seconds for each instance
     #[arg(long, value_name = "S")]
     time_limit: Option<f64>,
-    /// Stop when the estimated gap over max(1, |value|) is at most this
+    /// Largest gap over max(1, |value|) that counts as optimal: the proved gap where a proof is possible, else the
+    /// estimated one
     #[arg(long, value_name = "R", default_value = "1e-7")]
     tolerance: f64,
     /// Stop when the value is at least as good as this
