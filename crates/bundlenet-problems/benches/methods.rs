@@ -10,7 +10,7 @@
 use std::hint::black_box;
 use std::time::Instant;
 
-use bundlenet::{AdamSettings, BundleSettings, Cuts, DescentSettings, FnOracle, Limits, Method, Settings, Solver};
+use bundlenet::{BundleSettings, Cuts, FnOracle, Limits, Method, Settings, Solver, StepSettings};
 use bundlenet_problems::{Family, Generator, Problem};
 
 /// The points that a run evaluates.
@@ -90,8 +90,8 @@ fn main() {
             let problem = Generator::new(family, 1).instance(0).unwrap().problem;
             let bundle = BundleSettings { cuts: Cuts::Aggregated, ..BundleSettings::default() };
             bench(family.name(), &problem, Method::Bundle(bundle), bar);
-            bench(family.name(), &problem, Method::Descent(DescentSettings::default()), "");
-            bench(family.name(), &problem, Method::Adam(AdamSettings::default()), "");
+            bench(family.name(), &problem, Method::Descent(StepSettings::default()), "");
+            bench(family.name(), &problem, Method::Adam(StepSettings::default()), "");
         }
         for family in [Family::McSml40, Family::McBig40, Family::Ga10x100, Family::Ga20x400] {
             let problem = Generator::new(family, 1).instance(0).unwrap().problem;

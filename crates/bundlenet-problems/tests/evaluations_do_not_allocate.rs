@@ -3,8 +3,7 @@
 use std::ops::ControlFlow;
 
 use bundlenet::{
-    AdamSettings, BundleSettings, Cuts, DescentSettings, Limits, Method, Minorants, NetworkSettings, Record, Settings,
-    Solver,
+    BundleSettings, Cuts, Limits, Method, Minorants, NetworkSettings, Record, Settings, Solver, StepSettings,
 };
 use bundlenet_problems::{Family, Generator};
 use bundlenet_testing::memory::{Metered, allocations};
@@ -23,8 +22,8 @@ fn steps() {
     for family in [Family::McSml40, Family::Ga20x400] {
         for method in [
             Method::Bundle(BundleSettings { cuts: Cuts::Aggregated, ..BundleSettings::default() }),
-            Method::Descent(DescentSettings::default()),
-            Method::Adam(AdamSettings::default()),
+            Method::Descent(StepSettings::default()),
+            Method::Adam(StepSettings::default()),
             Method::Network(NetworkSettings::default()),
         ] {
             let problem = Generator::new(family, 4).instance(0).unwrap().problem;

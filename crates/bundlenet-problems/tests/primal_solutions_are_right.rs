@@ -2,9 +2,9 @@
 //! also after cuts were aggregated. Solutions recovered from it are feasible if they are said to be.
 
 use bundlenet::{
-    AdamSettings, AutoSettings, BundleSettings, Cuts, DescentSettings, EvaluationError, FnOracle, HybridSettings,
-    Limits, Method, NetworkSettings, Oracle, OracleError, Primal, PrimalOracle, Pruning, Sense, Settings, Solution,
-    Solutions, Solver, State, Status,
+    AutoSettings, BundleSettings, Cuts, EvaluationError, FnOracle, HybridSettings, Limits, Method, NetworkSettings,
+    Oracle, OracleError, Primal, PrimalOracle, Pruning, Sense, Settings, Solution, Solutions, Solver, State, Status,
+    StepSettings,
 };
 use bundlenet_problems::assignment::Placement;
 use bundlenet_problems::network_design::Design;
@@ -329,7 +329,7 @@ fn without_solutions_there_is_no_primal() {
         Ok((point[0] - 1.0).abs())
     });
     assert!(run(&mut absolute, &Method::default(), 10).primal.is_none());
-    for method in [Method::Descent(DescentSettings::default()), Method::Adam(AdamSettings::default())] {
+    for method in [Method::Descent(StepSettings::default()), Method::Adam(StepSettings::default())] {
         let error = Solver::new(Settings { method, primal: true, ..Settings::default() }).err().unwrap();
         assert_eq!(error.name, "primal");
     }

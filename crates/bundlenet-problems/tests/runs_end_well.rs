@@ -5,8 +5,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use bundlenet::{
-    AdamSettings, Bound, BundleSettings, Cuts, DescentSettings, Domain, FnOracle, HybridSettings, Limits, Method,
-    NetworkSettings, Oracle, OracleError, Pruning, Record, Sense, Settings, Solution, Solver, Status,
+    Bound, BundleSettings, Cuts, Domain, FnOracle, HybridSettings, Limits, Method, NetworkSettings, Oracle,
+    OracleError, Pruning, Record, Sense, Settings, Solution, Solver, Status, StepSettings,
 };
 use bundlenet_problems::{Academic, Family, Generator, Problem};
 
@@ -263,8 +263,8 @@ fn scaling_and_shifting_the_function_changes_nothing() {
         bundle(Cuts::Aggregated, Pruning::default()),
         Method::Hybrid(HybridSettings::default()),
         Method::Network(NetworkSettings::default()),
-        Method::Descent(DescentSettings::default()),
-        Method::Adam(AdamSettings::default()),
+        Method::Descent(StepSettings::default()),
+        Method::Adam(StepSettings::default()),
     ] {
         let name = method.name();
         let settings = Settings { method, ..steps(60) };

@@ -1,8 +1,8 @@
 //! Runs from the state of an earlier run: reused cuts are valid, the optimum is the same, and steps are saved.
 
 use bundlenet::{
-    AdamSettings, AutoSettings, BundleSettings, Cuts, FnOracle, HybridSettings, Journal, Limits, Method,
-    NetworkSettings, Oracle, Settings, Solution, Solver, State, Status,
+    AutoSettings, BundleSettings, Cuts, FnOracle, HybridSettings, Journal, Limits, Method, NetworkSettings, Oracle,
+    Settings, Solution, Solver, State, Status, StepSettings,
 };
 use bundlenet_problems::network_design::{Arc, Commodity};
 use bundlenet_problems::{Assignment, Family, Generator, NetworkDesign, Problem};
@@ -278,7 +278,7 @@ fn a_journal_can_be_cut_off_anywhere() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("state");
     let network = || Method::Network(NetworkSettings::default());
-    let adam = || Method::Adam(AdamSettings::default());
+    let adam = || Method::Adam(StepSettings::default());
     let mut random = stream(29);
     for family in [Family::McSml40, Family::Ga10x100] {
         let problem = Generator::new(family, 8).instance(0).unwrap().problem;
@@ -392,7 +392,7 @@ fn a_scale_is_reused_only_if_it_is_close() {
 #[test]
 fn cuts_of_another_function_do_not_stay() {
     let mut sum = Sum::random(&mut stream(3));
-    let adam = || Method::Adam(AdamSettings::default());
+    let adam = || Method::Adam(StepSettings::default());
     let run = |sum: &mut Sum, method: Method, state: &mut State| {
         let limits = Limits { steps: Some(30), ..Limits::default() };
         go_on(sum, state, &Settings { method, limits, ..Settings::default() });

@@ -54,8 +54,8 @@ pub mod train;
 pub use error::{Error, InvalidSetting};
 pub use master::Strategy;
 pub use method::{
-    AdamSettings, AutoSettings, BundleSettings, Cuts, DescentSettings, HybridSettings, Method, NetworkSettings,
-    OPTIONS, OptionInfo, Pruning,
+    AutoSettings, BundleSettings, Cuts, HybridSettings, Method, NetworkSettings, OPTIONS, OptionInfo, Pruning,
+    StepSettings,
 };
 pub use network::{
     Activation, Architecture, Attention, CHECKPOINT_VERSION, Card, Centre, Model, Precision, Sampling, Schema,

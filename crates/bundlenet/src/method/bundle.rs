@@ -15,7 +15,7 @@ const SERIOUS_SHARE: f64 = 0.01;
 /// A proof is tried once the predicted decrease is at most this multiple of the tolerance.
 const NEAR: f64 = 100.0;
 
-/// Number of consecutive null steps without a new cut after which the method stalls.
+/// Largest number of consecutive null steps without a new cut; one more stalls the method.
 const MOST_REPEATS: usize = 10;
 
 pub(crate) struct BundleMethod<P: Proposer> {
@@ -205,8 +205,8 @@ impl<P: Proposer> Minimize for BundleMethod<P> {
         function.visit(&mut self.seen, self.detail)?;
         self.is_fresh = false;
         self.best = self.best.min(self.seen.value);
-        // Judge: serious or null step, A1:9; share of the way by which the centre moves, A2:13. An evaluation at the
-        // centre makes its value exact.
+        // Judge: serious or null step, A1:9; share of the way by which the centre moves, A2:13. `sight` compares the new
+        // cut with the model. An evaluation at the centre makes its value exact.
         let (proposal, seen, centre_value) = (&self.proposal, &self.seen, self.model.centre().value);
         let sight = self.model.look(seen, proposal);
         let is_serious = seen.value <= centre_value - SERIOUS_SHARE * proposal.decrease();

@@ -32,8 +32,8 @@ pub(crate) fn make_method(
 ) -> Box<dyn Minimize> {
     let maker = Maker { function, start, inherited, tolerance };
     match method {
-        Method::Descent(settings) => Box::new(Descent::new(maker.start, settings.eta0)),
-        Method::Adam(settings) => Box::new(Adam::new(maker.start, settings.eta0)),
+        Method::Descent(settings) => Box::new(Descent::new(maker.start, settings.eta0.unwrap_or(10.0))),
+        Method::Adam(settings) => Box::new(Adam::new(maker.start, settings.eta0.unwrap_or(1.0))),
         Method::Bundle(settings) if maker.has_components() => Box::new(maker.components(settings)),
         Method::Bundle(settings) => Box::new(maker.aggregated(settings)),
         Method::Auto(settings) => maker.auto(settings),

@@ -20,8 +20,8 @@ pub(crate) use bundle::BundleMethod;
 pub(crate) use make::{make_method, network_method, network_method_with, wants_components};
 pub(crate) use settings::listed;
 pub use settings::{
-    AdamSettings, AutoSettings, BundleSettings, Cuts, DescentSettings, HybridSettings, Method, NetworkSettings,
-    OPTIONS, OptionInfo, Pruning,
+    AutoSettings, BundleSettings, Cuts, HybridSettings, Method, NetworkSettings, OPTIONS, OptionInfo, Pruning,
+    StepSettings,
 };
 pub(crate) use together::{propose_together, runs_in_step};
 

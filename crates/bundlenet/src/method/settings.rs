@@ -38,9 +38,9 @@ pub enum Method {
     /// The bundle method with a network instead of the master problem.
     Network(NetworkSettings),
     /// Subgradient descent. The step length is halved when steps bring no new best value.
-    Descent(DescentSettings),
+    Descent(StepSettings),
     /// Adam.
-    Adam(AdamSettings),
+    Adam(StepSettings),
 }
 
 /// Settings of `auto`.
@@ -127,20 +127,13 @@ pub struct NetworkSettings {
     pub max_cuts: usize,
 }
 
-/// Settings of `descent`.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+/// Settings of `descent` and `adam`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
-pub struct DescentSettings {
-    /// Initial step length; positive.
-    pub eta0: f64,
-}
-
-/// Settings of `adam`.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields, default)]
-pub struct AdamSettings {
-    /// Learning rate; positive.
-    pub eta0: f64,
+pub struct StepSettings {
+    /// Initial step length, or learning rate; positive. If `None`, 10 for `descent` and 1 for `adam`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub eta0: Option<f64>,
 }
 
 impl Default for BundleSettings {
@@ -200,18 +193,6 @@ impl HybridSettings {
 impl Default for NetworkSettings {
     fn default() -> Self {
         Self { model: None, max_cuts: Pruning::default().max_cuts }
-    }
-}
-
-impl Default for DescentSettings {
-    fn default() -> Self {
-        Self { eta0: 10.0 }
-    }
-}
-
-impl Default for AdamSettings {
-    fn default() -> Self {
-        Self { eta0: 1.0 }
     }
 }
 
@@ -411,8 +392,7 @@ impl Method {
                 settings.pruning.check()
             }
             Self::Network(settings) => at_least("max_cuts", settings.max_cuts, 3),
-            Self::Descent(settings) => positive("eta0", settings.eta0),
-            Self::Adam(settings) => positive("eta0", settings.eta0),
+            Self::Descent(settings) | Self::Adam(settings) => positive("eta0", settings.eta0.unwrap_or(1.0)),
         }
     }
 }

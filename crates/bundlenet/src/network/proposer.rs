@@ -103,7 +103,8 @@ impl<S: Real, E: FeatureSource> NetworkProposer<S, E> {
         tape.cell[step][row * size..(row + 1) * size].copy_from_slice(&self.cell);
     }
 
-    /// Turns the network's output in a row of the tape into a proposal: Algorithm 2 of the paper, lines 7 to 9.
+    /// Turns the network's output in a row of the tape into a proposal: Algorithm 2 of the paper, lines 7 to 9. `at` is
+    /// step and row of the tape.
     pub(crate) fn accept(&mut self, bundle: &Bundle, tape: &Tape<S>, at: (usize, usize), proposal: &mut Proposal) {
         let network = Arc::clone(&self.network);
         let architecture = &network.architecture;
@@ -117,6 +118,8 @@ impl<S: Real, E: FeatureSource> NetworkProposer<S, E> {
         if let Some(length) = self.calibration.as_mut().and_then(|calibration| calibration.first_length.take()) {
             proposal.eta = proposal.eta.min(length);
         }
+        // Not in the paper: the slopes of the master at the first weights are one more observation of the cuts, so the
+        // weights are computed a second time.
         if self.source.sees_slopes()
             && let Some(&coefficient) = query.last()
         {
