@@ -25,7 +25,7 @@ use crate::run::{Keywords, check_threads, run};
 ///
 /// The run ends at the first of these events. The result has the best point in each case.
 ///
-/// - The estimated gap over `max(1, |value|)` is at most `tolerance`.
+/// - The gap over `max(1, |value|)` is at most `tolerance`: the proved one where a proof is possible, else the estimated one.
 /// - The run took `steps` steps (10,000 by default), `oracle_calls` evaluations or `time_limit` seconds.
 /// - The value reached `target`.
 /// - `callback(progress)` returned a true value or raised `StopIteration`. Its other exceptions are passed on.

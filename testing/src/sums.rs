@@ -16,13 +16,17 @@ pub struct Sum {
     radius: f64,
     /// Whether the oracle hides that it is a sum.
     pub is_whole: bool,
+    /// The stated work of an evaluation.
+    work: Option<f64>,
     /// The lines of the last evaluation.
     chosen: Vec<usize>,
 }
 
 impl Sum {
     pub fn random(stream: &mut Stream) -> Self {
-        let dim = 1 + stream.below(12);
+        // One in four has enough variables for a network.
+        let dim = if stream.below(4) == 0 { 32 + stream.below(16) } else { 1 + stream.below(12) };
+        let work = [None, Some(1.0), Some(1e5)][stream.below(3)];
         let number = |stream: &mut Stream| {
             if stream.below(2) == 0 { stream.below(7) as f64 - 3.0 } else { stream.normal() }
         };
@@ -43,6 +47,7 @@ impl Sum {
             components.push(vec![(vec![(index, slope + 1.0)], 0.0), (vec![(index, -slope - 1.0)], 0.0)]);
         }
         Self {
+            work,
             linear,
             components,
             is_nonnegative: stream.below(2) == 0,
@@ -91,6 +96,10 @@ impl Oracle for Sum {
     fn minimizer_box(&self) -> Option<(Vec<f64>, Vec<f64>)> {
         let lower = if self.is_nonnegative { 0.0 } else { -self.radius };
         Some((vec![lower; self.dim()], vec![self.radius; self.dim()]))
+    }
+
+    fn work(&self) -> Option<f64> {
+        self.work
     }
 
     fn as_sum(&mut self) -> Option<&mut dyn SumOracle> {

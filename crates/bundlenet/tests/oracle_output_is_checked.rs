@@ -1,6 +1,8 @@
 //! The adapter between oracles and methods checks everything that an oracle says.
 
-use bundlenet::{Bound, Domain, EvaluationError, FnOracle, Function, Sense};
+use bundlenet::{
+    Bound, Domain, EvaluationError, FnOracle, Function, Oracle, OracleError, Sense, Settings, Solver, State,
+};
 
 fn message(error: EvaluationError) -> String {
     error.to_string()
@@ -70,4 +72,54 @@ fn domains_project_and_detect() {
     assert_eq!(mixed.violation(&point), None);
     assert_eq!(Domain::Free.violation(&[-1.0]), None);
     assert_eq!(Domain::Nonnegative.violation(&[-1.0]), Some(0));
+}
+
+/// `sum_j |x_j - 1|`, with a given box.
+struct Distance {
+    dim: usize,
+    corners: Option<(Vec<f64>, Vec<f64>)>,
+}
+
+impl Oracle for Distance {
+    fn dim(&self) -> usize {
+        self.dim
+    }
+
+    fn evaluate(&mut self, point: &[f64], subgradient: &mut [f64]) -> Result<f64, OracleError> {
+        subgradient.iter_mut().zip(point).for_each(|(entry, x)| *entry = (x - 1.0).signum());
+        Ok(point.iter().map(|x| (x - 1.0).abs()).sum())
+    }
+
+    fn minimizer_box(&self) -> Option<(Vec<f64>, Vec<f64>)> {
+        self.corners.clone()
+    }
+}
+
+#[test]
+fn a_start_or_a_state_of_another_dimension_is_refused() {
+    fn solver<'a>() -> Solver<'a> {
+        Solver::new(Settings::default()).unwrap()
+    }
+    let oracle = |dim: usize| Distance { dim, corners: None };
+    let short = solver().start(&[1.0]).solve(&mut oracle(40)).unwrap_err();
+    assert!(matches!(short, EvaluationError::PointLength { evaluation: 1, expected: 40, found: 1 }), "{short}");
+    let mut state = State::new();
+    solver().state(&mut state).solve(&mut oracle(40)).unwrap();
+    state.trust_cuts();
+    let before = state.clone();
+    let other = solver().state(&mut state).start(&[3.0; 3]).solve(&mut oracle(3)).unwrap_err();
+    assert!(matches!(other, EvaluationError::PointLength { expected: 3, found: 40, .. }), "{other}");
+    assert_eq!(state, before);
+}
+
+#[test]
+fn a_box_that_is_none_is_refused() {
+    for (lower, upper) in [(vec![0.0; 1], vec![2.0; 1]), (vec![0.0; 3], vec![2.0; 2])] {
+        let mut oracle = Distance { dim: 3, corners: Some((lower, upper)) };
+        assert!(matches!(Function::new(&mut oracle), Err(EvaluationError::BoxLength { expected: 3, .. })));
+    }
+    for entry in [-1.0, f64::NAN] {
+        let mut oracle = Distance { dim: 2, corners: Some((vec![0.0; 2], vec![2.0, entry])) };
+        assert!(matches!(Function::new(&mut oracle), Err(EvaluationError::BoxEntry { coordinate: 1, .. })));
+    }
 }

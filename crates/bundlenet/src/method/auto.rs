@@ -118,11 +118,11 @@ impl Auto {
         if matches!(end, Progress::Optimal) && is_provable { End::Proved } else { End::Unproved }
     }
 
-    /// The end of the run. A proof phase that has proved nothing leaves the end of the aggregated phase as it was.
+    /// The end of the run: optimal if this phase, or the one before a proof, came to that.
     fn outcome(&self) -> Progress {
-        let is_proved = self.tally.end.is_some_and(|end| self.kind_of(end) == End::Proved);
-        let end = if self.phase == Phase::Proof && !is_proved { self.tally.last_word } else { self.tally.end };
-        end.unwrap_or(Progress::Stalled)
+        let ends = [self.tally.end, self.tally.last_word].into_iter().flatten();
+        let is_optimal = ends.clone().any(|end| matches!(end, Progress::Optimal));
+        if is_optimal { Progress::Optimal } else { Progress::Stalled }
     }
 
     /// The method of this phase.
@@ -280,6 +280,7 @@ impl Minimize for Auto {
             if next != self.phase
                 && let Some(progress) = self.enter(next, function)?
             {
+                self.work += function.work();
                 return Ok(progress);
             }
             if let step @ Progress::Step(_) = self.advance(function)? {

@@ -133,7 +133,9 @@ impl Situation {
         let Some(master) = self.component_work else { return false };
         let without =
             self.oracle_work + constants.aggregated_work + constants.aggregated_work_per_variable * self.dim as f64;
-        let steps = constants.worth * (0.01 / self.gap).powf(constants.worth_power);
+        // A promise beyond the value itself says nothing of the gap.
+        let gap = self.gap.clamp(f64::MIN_POSITIVE, 1.0);
+        let steps = constants.worth * (0.01 / gap).powf(constants.worth_power);
         self.oracle_work + master <= without * steps
     }
 
@@ -229,6 +231,9 @@ mod tests {
             ("an end to prove", Situation { end: unproved, ..aggregated }, Some(Phase::Proof)),
             ("nothing to prove it", Situation { end: unproved, can_prove: false, ..aggregated }, None),
             ("a proved end", Situation { end: proved, ..aggregated }, None),
+            ("proved by components", Situation { end: proved, ..components }, None),
+            ("a huge promise", Situation { gap: 1e6, oracle_work: 1e6, ..components }, Some(Phase::Components)),
+            ("no proof after all", Situation { end: unproved, ..proof }, None),
             ("work left for a proof", proof, Some(Phase::Proof)),
             ("no work left", Situation { proof_work: 0.0, ..proof }, None),
             ("proved at last", Situation { end: proved, ..proof }, None),

@@ -15,6 +15,12 @@ pub enum EvaluationError {
     DomainLength { expected: usize, found: usize },
     #[error("the oracle's linear part has the wrong length: expected {expected} coefficients, found {found}")]
     LinearLength { expected: usize, found: usize },
+    #[error(
+        "the oracle's minimizer box has the wrong length: expected {expected} entries in both corners, found {found}"
+    )]
+    BoxLength { expected: usize, found: usize },
+    #[error("the oracle's minimizer box is empty: expected entry {coordinate} of {lower} to be at most {upper}")]
+    BoxEntry { coordinate: usize, lower: f64, upper: f64 },
     #[error("the oracle is not a sum of components: expected a SumOracle")]
     NoSum,
     #[error("evaluation {evaluation}: the point has the wrong length: expected {expected}, found {found}")]

@@ -17,7 +17,7 @@ const DEAR: f64 = 1e6;
 
 /// A function as the methods see it: checked, minimised, scaled, counted and timed.
 ///
-/// Only this adapter checks the output of an oracle, and only this adapter applies sense and scale. It multiplies every
+/// Only this adapter checks the output of an oracle and turns it into the numbers of the methods. It multiplies every
 /// number of the oracle by one factor: the sign (`1` to minimise, `-1` to maximise) times the scale of the run.
 pub struct Function<'a> {
     oracle: &'a mut dyn Oracle,
@@ -29,6 +29,8 @@ pub struct Function<'a> {
     scale: f64,
     /// Coefficients of the linear part, minimised and scaled. `None` if the oracle is not a sum.
     linear: Option<Vec<f64>>,
+    /// Number of components; 1 unless the oracle is a sum.
+    components: usize,
     keeps_solutions: bool,
     evaluations: usize,
     seconds: f64,
@@ -96,11 +98,15 @@ impl<'a> Function<'a> {
             return Err(EvaluationError::DomainLength { expected: dim, found: bounds.len() });
         }
         let minimizer_box = oracle.minimizer_box();
+        if let Some(corners) = &minimizer_box {
+            check_box(dim, corners)?;
+        }
         let linear: Option<Vec<f64>> =
             oracle.as_sum().map(|sum| sum.linear().iter().map(|entry| sense.sign() * entry).collect());
         if let Some(found) = linear.as_ref().map(Vec::len).filter(|&length| length != dim) {
             return Err(EvaluationError::LinearLength { expected: dim, found });
         }
+        let components = oracle.as_sum().map_or(1, |sum| sum.component_count());
         Ok(Self {
             oracle,
             dim,
@@ -109,6 +115,7 @@ impl<'a> Function<'a> {
             minimizer_box,
             scale: 1.0,
             linear,
+            components,
             keeps_solutions: false,
             evaluations: 0,
             seconds: 0.0,
@@ -166,7 +173,7 @@ impl<'a> Function<'a> {
 
     /// Work of an evaluation, in nanoseconds.
     pub(crate) fn work(&self) -> f64 {
-        self.oracle.work().filter(|work| work.is_finite() && *work > 0.0).unwrap_or(DEAR)
+        self.oracle.work().filter(|work| work.is_finite() && *work >= 0.0).unwrap_or(DEAR)
     }
 
     /// Scale of the run: the factor on values and subgradients, without the sign.
@@ -206,6 +213,10 @@ impl<'a> Function<'a> {
         detail: Detail,
         known_scale: Option<f64>,
     ) -> Result<(), EvaluationError> {
+        let (expected, found) = (self.dim, evaluation.point.len());
+        if found != expected {
+            return Err(EvaluationError::PointLength { evaluation: 1, expected, found });
+        }
         self.ask(evaluation, detail)?;
         let fresh = scale_of(evaluation.subgradient());
         // The step lengths and the stop test depend on the scale. A scale of a very different function would spoil
@@ -289,13 +300,13 @@ impl<'a> Function<'a> {
             return Err(EvaluationError::NoSum);
         }
         let evaluation = self.count(point)?;
-        let (dim, factor) = (self.dim, self.factor());
+        let (dim, factor, components) = (self.dim, self.factor(), self.components);
         let Some(sum) = self.oracle.as_sum() else { return Err(EvaluationError::NoSum) };
         minorants.clear();
         sum.evaluate_components(point, minorants).map_err(|source| EvaluationError::Failed { evaluation, source })?;
-        let expected = sum.component_count();
-        if minorants.len() != expected {
-            return Err(EvaluationError::ComponentCount { evaluation, expected, found: minorants.len() });
+        let (expected, found) = (components, minorants.len());
+        if found != expected {
+            return Err(EvaluationError::ComponentCount { evaluation, expected, found });
         }
         minorants.values().iter().try_for_each(|&value| check_value(evaluation, value))?;
         check_entries(evaluation, minorants.rows().entries())?;
@@ -317,7 +328,7 @@ impl<'a> Function<'a> {
             return Ok(());
         }
         let evaluation = self.evaluations;
-        let expected = self.oracle.as_sum().map_or(1, |sum| sum.component_count());
+        let expected = self.components;
         let solutions = solutions.get_or_insert_default();
         solutions.clear();
         if let Some(primal) = self.oracle.as_primal() {
@@ -395,6 +406,19 @@ impl<'a> Function<'a> {
         sum.reprice(component, coordinates, &entries)
             .map(|constant| factor * constant)
             .filter(|constant| constant.is_finite())
+    }
+}
+
+/// Checks the corners of a box: as many entries as variables, the lower ones not above the upper ones.
+fn check_box(expected: usize, (lower, upper): &(Vec<f64>, Vec<f64>)) -> Result<(), EvaluationError> {
+    if let Some(found) = [lower.len(), upper.len()].into_iter().find(|&length| length != expected) {
+        return Err(EvaluationError::BoxLength { expected, found });
+    }
+    match lower.iter().zip(upper).position(|(low, high)| !(low <= high)) {
+        Some(coordinate) => {
+            Err(EvaluationError::BoxEntry { coordinate, lower: lower[coordinate], upper: upper[coordinate] })
+        }
+        None => Ok(()),
     }
 }
 

@@ -51,9 +51,12 @@ pub(crate) fn solve_in_step<'a>(
             step_lengths[index].push(method.proposal().eta);
         }
     };
-    let watch = Watch { propose: &mut propose, keep: &mut keep, observer: None, interrupt };
+    let mut entropies = vec![0.0; runs.len()];
+    let mut end = |index: usize, run: &mut Run<'a, NetworkMethod>| {
+        entropies[index] = run.method().map_or(0.0, |method| entropy(method));
+    };
+    let watch = Watch { propose: &mut propose, keep: &mut keep, end: &mut end, observer: None, interrupt };
     let solutions = drive(&mut runs, watch);
-    let entropies = runs.iter_mut().map(|run| run.method().map_or(0.0, |method| entropy(method)));
     let each = solutions.into_iter().zip(step_lengths).zip(entropies);
     let mut observed = each.map(|((solution, step_lengths), entropy)| Observed { solution, step_lengths, entropy });
     let result = |begun: Result<(), EvaluationError>| match begun {

@@ -229,6 +229,8 @@ pub(crate) struct Watch<'w, 'a, M: Minimize + ?Sized> {
     pub(crate) propose: Propose<'w, 'a, M>,
     /// Called with each run after its first evaluation and after each step, before observers.
     pub(crate) keep: &'w mut dyn FnMut(usize, &mut Run<'a, M>),
+    /// Called with each run at its end, before a last proposal for its gap is made.
+    pub(crate) end: &'w mut dyn FnMut(usize, &mut Run<'a, M>),
     /// Observes every step and may end all runs.
     pub(crate) observer: Option<&'w mut dyn Observer>,
     /// A flag that ends all runs.
@@ -246,7 +248,8 @@ pub(crate) fn drive<'a, M: Minimize + ?Sized>(runs: &mut [Run<'a, M>], mut watch
     loop {
         is_interrupted |= watch.interrupt.is_some_and(|flag| flag.load(Ordering::Relaxed));
         for &index in &going {
-            solutions[index] = runs[index].limit(is_interrupted).map(|status| runs[index].finish(status));
+            solutions[index] =
+                runs[index].limit(is_interrupted).map(|status| watch.finish(index, &mut runs[index], status));
         }
         going.retain(|&index| solutions[index].is_none());
         if going.is_empty() {
@@ -256,7 +259,7 @@ pub(crate) fn drive<'a, M: Minimize + ?Sized>(runs: &mut [Run<'a, M>], mut watch
         for &index in &going {
             match runs[index].advance() {
                 Ok(report) => is_interrupted |= watch.show(index, &mut runs[index], report).is_break(),
-                Err(status) => solutions[index] = Some(runs[index].finish(status)),
+                Err(status) => solutions[index] = Some(watch.finish(index, &mut runs[index], status)),
             }
         }
         going.retain(|&index| solutions[index].is_none());
@@ -264,6 +267,12 @@ pub(crate) fn drive<'a, M: Minimize + ?Sized>(runs: &mut [Run<'a, M>], mut watch
 }
 
 impl<'a, M: Minimize + ?Sized> Watch<'_, 'a, M> {
+    /// Ends a run.
+    fn finish(&mut self, index: usize, run: &mut Run<'a, M>, status: Status) -> Solution {
+        (self.end)(index, run);
+        run.finish(status)
+    }
+
     /// Calls `keep` and the observer after a step.
     fn show(&mut self, index: usize, run: &mut Run<'a, M>, report: StepReport) -> ControlFlow<()> {
         (self.keep)(index, run);

@@ -95,6 +95,10 @@ impl<'a> Solver<'a> {
         let Self { settings, start, state, mut journal, observer, interrupt } = self;
         let unknown = State::new();
         let begun_with = state.as_deref().unwrap_or(&unknown);
+        let (expected, found) = (oracle.dim(), begun_with.point().len());
+        if found != 0 && found != expected {
+            return Err(EvaluationError::PointLength { evaluation: 1, expected, found });
+        }
         let mut point = start.map_or_else(|| begun_with.point().to_vec(), <[f64]>::to_vec);
         if start.is_none() {
             oracle.domain().project(&mut point);
@@ -105,16 +109,18 @@ impl<'a> Solver<'a> {
                 make_method(&settings.method, settings.tolerance, function, start, inherited)
             })?;
         let mut runs = [run];
+        let has_state = state.is_some();
+        let mut left = None;
+        let mut end = |_: usize, run: &mut Run<'_, dyn Minimize>| left = has_state.then(|| run.state(begun_with));
         let mut keep = |_: usize, run: &mut Run<'_, dyn Minimize>| {
             if let Some(journal) = &mut journal {
                 journal.record(run, begun_with);
             }
         };
         let observer = observer.map(|observer| observer as &mut dyn Observer);
-        let watch = Watch { propose: &mut |_, _| (), keep: &mut keep, observer, interrupt };
+        let watch = Watch { propose: &mut |_, _| (), keep: &mut keep, end: &mut end, observer, interrupt };
         // A single run has a single solution.
         let solution = drive(&mut runs, watch).swap_remove(0);
-        let left = state.is_some().then(|| runs[0].state(begun_with));
         if let (Some(state), Some(left)) = (state, left) {
             *state = left;
         }
