@@ -42,25 +42,28 @@ pub(crate) trait Proposer {
         0.0
     }
 
-    /// Assigns wall time of proposals to the master or to the network.
-    fn book(&self, seconds: f64) -> Seconds {
-        Seconds { master: seconds, network: 0.0 }
+    /// Books the wall time of proposals.
+    fn book(&self, seconds: f64) -> Spent {
+        Spent { master: seconds, ..Spent::default() }
     }
 }
 
-/// Wall time spent on proposals, in seconds.
+/// Time and work spent on proposals.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Seconds {
-    /// Time in master problems.
+pub(crate) struct Spent {
+    /// Wall time in master problems, in seconds.
     pub(crate) master: f64,
-    /// Time in a network, with its features.
+    /// Wall time in a network, with its features, in seconds.
     pub(crate) network: f64,
+    /// Counted work of component masters, in nanoseconds.
+    pub(crate) work: f64,
 }
 
-impl std::ops::Add for Seconds {
+impl std::ops::Add for Spent {
     type Output = Self;
 
     fn add(self, other: Self) -> Self {
-        Self { master: self.master + other.master, network: self.network + other.network }
+        let (master, network) = (self.master + other.master, self.network + other.network);
+        Self { master, network, work: self.work + other.work }
     }
 }

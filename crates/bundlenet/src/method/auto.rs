@@ -10,7 +10,7 @@ use bundlenet_linalg::vectors::Padded;
 
 use super::phase::{CONSTANTS, End, Phase, Situation, next_phase};
 use super::{BundleMethod, Gap, Minimize, NetworkMethod, Progress};
-use crate::master::{ComponentProposer, Proposer, Proximity, QuadraticProposer, Seconds, Strategy};
+use crate::master::{ComponentProposer, Proposer, Proximity, QuadraticProposer, Spent, Strategy};
 use crate::model::{Bundle, ComponentBundle, FIRST_CUTS, Model, Pruning, Saved, StepLength, Weighing};
 use crate::oracle::{CutsOf, Detail, Evaluation, EvaluationError, Function, Primal};
 
@@ -31,7 +31,7 @@ pub(crate) struct Auto {
     tally: Tally,
     /// Work of the whole run, in nanoseconds, and wall time of earlier methods.
     work: f64,
-    earlier: Seconds,
+    earlier: Spent,
 }
 
 /// Counts of the present phase.
@@ -69,7 +69,7 @@ impl Auto {
             component_work: None,
             tally: Tally::default(),
             work: 0.0,
-            earlier: Seconds::default(),
+            earlier: Spent::default(),
         }
     }
 
@@ -162,7 +162,7 @@ impl Auto {
     /// Passes the cuts of the network to the exact master, and its last evaluations to the component method.
     fn leave_network(&mut self, function: &mut Function<'_>) -> Result<Option<Progress>, EvaluationError> {
         let Some(network) = self.network.take() else { return Ok(None) };
-        self.earlier = self.earlier + network.seconds();
+        self.earlier = self.earlier + network.spent();
         let (dim, eta, tolerance) = (function.dim(), network.proposal().eta, network.tolerance());
         if let Some(Recent(evaluations)) = self.recent.take() {
             let cuts = remembered_cuts(evaluations, function);
@@ -217,7 +217,7 @@ impl Auto {
         let (Some(components), Some(aggregated)) = (&mut self.components, self.aggregated.take()) else {
             return Ok(None);
         };
-        self.earlier = self.earlier + aggregated.seconds();
+        self.earlier = self.earlier + aggregated.spent();
         components.move_to(function, &aggregated).map(Some)
     }
 
@@ -293,8 +293,8 @@ impl Minimize for Auto {
         self.active()?.seen()
     }
 
-    fn seconds(&self) -> Seconds {
-        let of = |method: Option<&dyn Minimize>| method.map(Minimize::seconds).unwrap_or_default();
+    fn spent(&self) -> Spent {
+        let of = |method: Option<&dyn Minimize>| method.map(Minimize::spent).unwrap_or_default();
         let exact = of(self.aggregated.as_ref().map(|method| method as _))
             + of(self.components.as_ref().map(|method| method as _));
         self.earlier + of(self.network.as_ref().map(|method| method as _)) + exact

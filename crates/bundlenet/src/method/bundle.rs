@@ -5,7 +5,7 @@ use std::time::Instant;
 use bundlenet_linalg::vectors::add_scaled;
 
 use super::{Gap, Minimize, Progress, StepReport};
-use crate::master::{ETA_STAR, Proposer, Seconds};
+use crate::master::{ETA_STAR, Proposer, Spent};
 use crate::model::{Model, Proposal, Pruning, Saved, Step, StepLength};
 use crate::oracle::{Detail, Evaluation, EvaluationError, Function, Lines, Primal};
 
@@ -39,8 +39,9 @@ pub(crate) struct BundleMethod<P: Proposer> {
     is_provable: bool,
     /// Consecutive null steps without a new cut.
     repeats: usize,
-    /// Wall time spent on proposals.
+    /// Wall time of proposals, and counted work of their masters.
     seconds: f64,
+    work: f64,
 }
 
 impl<P: Proposer> BundleMethod<P> {
@@ -62,6 +63,7 @@ impl<P: Proposer> BundleMethod<P> {
             is_provable: function.minimizer_box().is_some(),
             repeats: 0,
             seconds: 0.0,
+            work: 0.0,
         }
     }
 
@@ -135,6 +137,7 @@ impl<P: Proposer> BundleMethod<P> {
         self.is_fresh = true;
         self.raise_lower_bound();
         self.seconds += before + begin.elapsed().as_secs_f64();
+        self.work += self.proposer.work();
     }
 
     /// Raises the lower bound by the aggregate subgradient inequality `f(y) >= f(c) - sigma + w'(y - c)`, at the worst
@@ -232,8 +235,8 @@ impl<P: Proposer> Minimize for BundleMethod<P> {
         Some(&self.seen)
     }
 
-    fn seconds(&self) -> Seconds {
-        self.proposer.book(self.seconds)
+    fn spent(&self) -> Spent {
+        Spent { work: self.work, ..self.proposer.book(self.seconds) }
     }
 
     fn save(&self, since: u64) -> Option<Saved> {

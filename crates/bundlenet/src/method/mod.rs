@@ -25,7 +25,7 @@ pub use settings::{
 };
 pub(crate) use together::{propose_together, runs_in_step};
 
-use crate::master::Seconds;
+use crate::master::Spent;
 use crate::model::{Saved, SavedCuts, StepLength};
 use crate::network::NetworkProposer;
 use crate::oracle::{Evaluation, EvaluationError, Function, Primal};
@@ -42,8 +42,8 @@ pub(crate) trait Minimize {
     fn seen(&self) -> Option<&Evaluation>;
 
     /// Wall time spent on proposals so far.
-    fn seconds(&self) -> Seconds {
-        Seconds::default()
+    fn spent(&self) -> Spent {
+        Spent::default()
     }
 
     /// The cuts with numbers above `since`, and the step length. `None` if the method keeps no cuts.

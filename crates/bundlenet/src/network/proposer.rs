@@ -9,7 +9,7 @@ use super::features::{FeatureSource, Tracker};
 use super::network::{Network, Tape};
 use super::ops::decoder::step_length;
 use super::real::Real;
-use crate::master::{Proposer, Proximity, Seconds};
+use crate::master::{Proposer, Proximity, Spent};
 use crate::model::{Bundle, CentrePolicy, FIRST_CUTS, Model, Proposal, Step};
 use crate::oracle::{Domain, Evaluation};
 
@@ -303,7 +303,7 @@ impl<S: Real, E: FeatureSource> Proposer for NetworkProposer<S, E> {
         self.source.learn(bundle, step);
     }
 
-    fn book(&self, seconds: f64) -> Seconds {
-        Seconds { master: 0.0, network: seconds }
+    fn book(&self, seconds: f64) -> Spent {
+        Spent { network: seconds, ..Spent::default() }
     }
 }

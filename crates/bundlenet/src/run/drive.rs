@@ -198,7 +198,7 @@ impl<'a, M: Minimize + ?Sized> Run<'a, M> {
             Some(method) => method.gap(best, &mut self.function),
             None => Some(Gap { estimate: 0.0, proved: Some(0.0) }),
         };
-        let seconds = self.method.as_ref().map(|method| method.seconds()).unwrap_or_default();
+        let spent = self.method.as_ref().map(|method| method.spent()).unwrap_or_default();
         Solution {
             status,
             value: self.best_value(),
@@ -206,8 +206,9 @@ impl<'a, M: Minimize + ?Sized> Run<'a, M> {
             oracle_calls: self.function.evaluations(),
             seconds: self.begin.elapsed().as_secs_f64(),
             oracle_seconds: self.function.seconds(),
-            master_seconds: seconds.master,
-            network_seconds: seconds.network,
+            master_seconds: spent.master,
+            master_work: spent.work,
+            network_seconds: spent.network,
             estimate: gap.map(|gap| gap.estimate / magnitude),
             // No proof is better than round-off.
             certificate: gap.and_then(|gap| gap.proved).map(|gap| gap.max(1e-15 * magnitude) / magnitude),

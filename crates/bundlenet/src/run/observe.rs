@@ -26,7 +26,7 @@ pub struct Record {
     pub cuts: Option<usize>,
     /// Oracle calls so far.
     pub oracle_calls: usize,
-    /// Seconds since the start of the run.
+    /// Spent since the start of the run.
     pub seconds: f64,
 }
 

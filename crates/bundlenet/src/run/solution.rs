@@ -27,6 +27,8 @@ pub struct Solution {
     pub oracle_seconds: f64,
     /// Wall time spent in master problems.
     pub master_seconds: f64,
+    /// Work of the masters with component cuts, in nanoseconds, counted from sizes: the same in every run.
+    pub master_work: f64,
     /// Wall time spent in the network, its features included.
     pub network_seconds: f64,
     /// Estimated gap of the stop test over `max(1, |f|)`.
@@ -53,7 +55,7 @@ pub struct TraceRow {
     pub value: f64,
     /// Best value so far.
     pub best: f64,
-    /// Seconds since the start of the run.
+    /// Spent since the start of the run.
     pub seconds: f64,
 }
 
