@@ -221,20 +221,8 @@ pub struct OptionInfo {
 /// All options of all methods.
 pub const OPTIONS: &[OptionInfo] = &[
     option("model", &["auto", "hybrid", "network"], "FILE", "the built-in general model", "Checkpoint of the network"),
-    option(
-        "cuts",
-        &["bundle"],
-        "component|aggregated",
-        "component, for functions that are sums",
-        "Cuts of each component, or of the whole function as in the paper",
-    ),
-    option(
-        "strategy",
-        &["bundle"],
-        "adaptive|constant|soft|hard|balancing",
-        "adaptive",
-        "Strategy for the step length",
-    ),
+    option("cuts", &["bundle"], "component|aggregated", "component", "Cuts of each component, or of the whole sum"),
+    option("strategy", &["bundle"], "adaptive|constant|soft|hard|balancing", "adaptive", "Rule for the step length"),
     option(
         "eta0",
         &["bundle", "descent", "adam"],

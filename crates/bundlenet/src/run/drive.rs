@@ -249,8 +249,8 @@ pub(crate) fn drive<'a, M: Minimize + ?Sized>(runs: &mut [Run<'a, M>], mut watch
     loop {
         is_interrupted |= watch.interrupt.is_some_and(|flag| flag.load(Ordering::Relaxed));
         for &index in &going {
-            solutions[index] =
-                runs[index].limit(is_interrupted).map(|status| watch.finish(index, &mut runs[index], status));
+            let limit = runs[index].limit(is_interrupted);
+            solutions[index] = limit.map(|status| watch.finish(index, &mut runs[index], status));
         }
         going.retain(|&index| solutions[index].is_none());
         if going.is_empty() {

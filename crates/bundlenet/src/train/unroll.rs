@@ -367,7 +367,10 @@ mod tests {
     /// `sum_a max_i (g_ai'x + b_ai)` of 60 components with three lines each, in 40 variables.
     fn function(seed: u64) -> impl FnMut(&[f64], &mut [f64]) -> Result<f64, crate::oracle::OracleError> {
         let mut stream = Stream::new(seed, "function", 0);
-        let mut line = || (check_slope(&mut stream), 30.0 * stream.normal());
+        let mut line = || {
+            let slope = (0..DIM).map(|_| if stream.below(4) == 0 { stream.normal() } else { 0.0 }).collect();
+            (slope, 30.0 * stream.normal())
+        };
         let components: Vec<[(Vec<f64>, f64); 3]> = (0..60).map(|_| [line(), line(), line()]).collect();
         move |point, subgradient| {
             subgradient.fill(0.0);
@@ -382,10 +385,6 @@ mod tests {
             }
             Ok(total)
         }
-    }
-
-    fn check_slope(stream: &mut Stream) -> Vec<f64> {
-        (0..DIM).map(|_| if stream.below(4) == 0 { stream.normal() } else { 0.0 }).collect()
     }
 
     const DIM: usize = 40;
