@@ -22,7 +22,9 @@ pub(crate) struct Monitor {
     /// The present state in a line.
     status: String,
     stage: Option<Stage>,
+    /// Begin of the present stage, and of the present update or generation.
     begin: Instant,
+    latest: Instant,
     runs: usize,
     is_quiet: bool,
 }
@@ -39,6 +41,7 @@ impl Monitor {
             status: "reading instances".to_string(),
             stage: None,
             begin: Instant::now(),
+            latest: Instant::now(),
             runs: 0,
             is_quiet,
         }
@@ -65,6 +68,7 @@ impl Monitor {
                 self.say(&format!("mean gaps in % after {:?} steps", self.columns));
                 self.validated();
                 self.status = "first update".to_string();
+                self.latest = Instant::now();
             }
             Event::Advance(report) => self.advance(report),
         }
@@ -91,9 +95,10 @@ impl Monitor {
         };
         if self.stage != Some(*stage) {
             self.stage = Some(*stage);
-            (self.begin, self.runs) = (Instant::now(), 0);
+            (self.begin, self.runs) = (self.latest, 0);
             self.restart(unit, *total);
         }
+        self.latest = Instant::now();
         self.runs += runs;
         if let Some(measurement) = measurement {
             self.history.push(measurement.clone());

@@ -58,8 +58,7 @@ pub use method::{
     StepSettings,
 };
 pub use network::{
-    Activation, Architecture, Attention, CHECKPOINT_VERSION, Card, Centre, Model, Precision, Sampling, Schema,
-    StepUnit, Transform,
+    Activation, Architecture, Attention, Card, Centre, Model, Precision, Sampling, Schema, StepUnit, Transform,
 };
 pub use oracle::{
     Bound, Domain, EvaluationError, Fingerprint, FnOracle, Function, Lines, Minorants, Oracle, OracleError, Primal,

@@ -15,7 +15,7 @@ use crate::error::Error;
 use crate::files::write_whole;
 
 /// Version of the names, shapes and meaning. A change that older programs cannot read gets a new version.
-pub const CHECKPOINT_VERSION: u32 = 1;
+pub(crate) const CHECKPOINT_VERSION: u32 = 1;
 
 /// The only key of the metadata. With one key, equal weights give equal files.
 const KEY: &str = "bundlenet";

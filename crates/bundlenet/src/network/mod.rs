@@ -22,8 +22,8 @@ mod real;
 
 pub(crate) use architecture::Layout;
 pub use architecture::{Architecture, Centre, Sampling, StepUnit};
-pub use checkpoint::{CHECKPOINT_VERSION, Precision};
-pub(crate) use checkpoint::{Stored, Tensors};
+pub use checkpoint::Precision;
+pub(crate) use checkpoint::{CHECKPOINT_VERSION, Stored, Tensors};
 pub(crate) use features::{FeatureSource, Tracker};
 pub use features::{Schema, Transform};
 pub(crate) use model::network_of;
