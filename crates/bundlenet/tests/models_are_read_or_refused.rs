@@ -18,13 +18,19 @@ fn wrong_checkpoints_get_clear_errors() {
     let edited = |from: &str, to: &str| {
         let position = bytes.windows(from.len()).position(|window| window == from.as_bytes()).unwrap();
         let mut edited = bytes.clone();
-        edited[position..position + from.len()].copy_from_slice(to.as_bytes());
+        edited.splice(position..position + from.len(), to.bytes());
+        // The length of the header stands before it.
+        let header = u64::from_le_bytes(bytes[..8].try_into().unwrap()) + to.len() as u64 - from.len() as u64;
+        edited[..8].copy_from_slice(&header.to_le_bytes());
         message(&edited)
     };
     let version = edited("\\\"version\\\":1", "\\\"version\\\":7");
     assert_eq!(version, "m.safetensors: expected checkpoint version 1, found version 7");
     let shape = edited("\\\"hidden\\\":8", "\\\"hidden\\\":9");
     assert!(shape.contains("expected tensor lstm.weight_ih_l0 of shape [108, 16], found shape [96, 16]"), "{shape}");
+    // Sizes that would take gigabytes are refused before any memory is taken.
+    let huge = edited("\\\"hidden\\\":8", "\\\"hidden\\\":8192");
+    assert!(huge.contains("weights, found a file of"), "{huge}");
     let name = edited("key.0.bias", "kex.0.bias");
     assert!(name.contains("tensor key.0.bias") && name.contains("no tensor of that name"), "{name}");
     assert!(edited("softmax", "softmux").contains("metadata as docs/checkpoint.md describes it"));

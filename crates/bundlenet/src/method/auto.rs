@@ -73,14 +73,9 @@ impl Auto {
         }
     }
 
-    /// Begins with a network. Remembers the start by component if components may be used later.
-    pub(crate) fn with_network(
-        network: NetworkMethod,
-        start: Evaluation,
-        uses_components: bool,
-        prunings: Prunings,
-    ) -> Self {
-        let recent = uses_components.then(|| Recent(vec![(1, start)]));
+    /// Begins with a network. Remembers the start if it was evaluated by component: components may be used later.
+    pub(crate) fn with_network(network: NetworkMethod, start: Evaluation, prunings: Prunings) -> Self {
+        let recent = (!start.minorants.is_empty()).then(|| Recent(vec![(1, start)]));
         let bests = vec![network.best()];
         Self { network: Some(network), recent, bests, ..Self::begin(Phase::Network, prunings) }
     }

@@ -73,8 +73,7 @@ impl Maker<'_, '_> {
         let cap = settings.pruning.max_cuts;
         let network = network_method(network, self.function, &self.start, cap, self.tolerance);
         let network = network.with_proposer(|proposer| proposer.calibrated(&self.start));
-        let uses_components = self.has_components();
-        Box::new(Auto::with_network(network, self.start, uses_components, prunings))
+        Box::new(Auto::with_network(network, self.start, prunings))
     }
 
     fn aggregated(self, settings: &BundleSettings) -> BundleMethod<QuadraticProposer> {

@@ -227,6 +227,11 @@ impl Model {
             .check()
             .map_err(|error| invalid(format!("{} to be {}", error.name, error.expected), error.found))?;
         let layout = Layout::new(&architecture);
+        // Memory is taken only for weights that the file can hold, in two bytes each.
+        if layout.total > bytes.len() / 2 {
+            let (expected, found) = (format!("{} weights", layout.total), format!("a file of {} bytes", bytes.len()));
+            return Err(invalid(expected, found));
+        }
         let mut weights = vec![0.0; layout.total];
         let (inputs, gates) = (architecture.inputs(), 4 * architecture.state());
         let (by_input, by_state) = weights[layout.lstm.weights.clone()].split_at_mut(inputs * gates);
