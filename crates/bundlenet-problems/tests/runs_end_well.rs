@@ -527,3 +527,27 @@ fn functions_of_extreme_size_are_solved_or_refused() {
     let error = solver(&steps(5)).start(&[1.0]).solve(&mut oracle).unwrap_err();
     assert!(error.to_string().contains("out of range"), "{error}");
 }
+
+/// `max(0, |x| - 1)`, and the same from the positive side of a bound: a subgradient that proves the minimum ends every method,
+/// with a proof.
+#[test]
+fn a_stationary_point_is_optimal_in_every_method() {
+    for method in Method::NAMES {
+        for (domain, shift) in [(Domain::Free, 0.0), (Domain::Nonnegative, 2.0)] {
+            let mut oracle = FnOracle::new(40, move |point: &[f64], subgradient: &mut [f64]| {
+                let distance = |x: f64| (x + shift).abs() - 1.0;
+                subgradient.iter_mut().zip(point).for_each(|(entry, &x)| {
+                    *entry = if distance(x) > 0.0 { (x + shift).signum() } else { 0.0 };
+                });
+                Ok(point.iter().map(|&x| distance(x).max(0.0)).sum())
+            })
+            .with_domain(domain.clone());
+            let limits = Limits { steps: Some(2000), ..Limits::default() };
+            let settings =
+                Settings { method: Method::with_options(method, []).unwrap(), limits, ..Settings::default() };
+            let solution = Solver::new(settings).unwrap().start(&[5.0; 40]).solve(&mut oracle).unwrap();
+            assert_eq!(solution.status, Status::Optimal, "{method} {domain:?}: {:?}", solution.value);
+            assert!(solution.certificate.is_some_and(|gap| gap < 1e-14), "{method}: {:?}", solution.certificate);
+        }
+    }
+}

@@ -24,11 +24,11 @@ impl Adam {
 
 impl Minimize for Adam {
     fn step(&mut self, function: &mut Function<'_>) -> Result<Progress, EvaluationError> {
-        let Evaluation { point, subgradient, .. } = &mut self.seen;
-        let subgradient = subgradient.numbers(point.len());
-        if subgradient.iter().all(|&entry| entry == 0.0) {
+        if self.seen.is_stationary(function.domain()) {
             return Ok(Progress::Optimal);
         }
+        let Evaluation { point, subgradient, .. } = &mut self.seen;
+        let subgradient = subgradient.numbers(point.len());
         self.steps = self.steps.saturating_add(1);
         let first_share = 1.0 - FIRST_DECAY.powi(self.steps);
         let second_share = 1.0 - SECOND_DECAY.powi(self.steps);

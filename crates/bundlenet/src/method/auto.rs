@@ -6,7 +6,6 @@
 //! method takes the next step. This file passes points, cuts and bounds from one method to the next.
 
 use bundlenet_linalg::sparse::{pairs, sparse_dot};
-use bundlenet_linalg::vectors::Padded;
 
 use super::phase::{CONSTANTS, End, Phase, Situation, next_phase};
 use super::{BundleMethod, Gap, Minimize, NetworkMethod, Progress};
@@ -89,12 +88,12 @@ impl Auto {
         let last = self.bests.len().saturating_sub(1);
         let since = |step: usize| self.bests.get(step).zip(self.bests.last()).map_or(0.0, |(first, last)| first - last);
         let active = self.active();
-        let by_components = self.components.as_ref().is_some_and(Minimize::is_provable);
-        let without = self.aggregated.as_ref().is_some_and(Minimize::is_provable);
+        let by_components = self.components.as_ref().is_some_and(BundleMethod::is_provable);
+        let without = self.aggregated.as_ref().is_some_and(BundleMethod::is_provable);
         Situation {
             phase: self.phase,
             steps: self.tally.steps,
-            end: self.tally.end.map(|end| self.kind_of(end)),
+            end: self.tally.end.map(|_| self.kind_of_end(function)),
             decrease: since(0),
             recent_decrease: since(last.saturating_sub(CONSTANTS.window)),
             dim: function.dim(),
@@ -108,9 +107,8 @@ impl Auto {
         }
     }
 
-    fn kind_of(&self, end: Progress) -> End {
-        let is_provable = self.active().is_some_and(Minimize::is_provable);
-        if matches!(end, Progress::Optimal) && is_provable { End::Proved } else { End::Unproved }
+    fn kind_of_end(&self, function: &Function<'_>) -> End {
+        if self.active().is_some_and(|method| method.is_proved(function)) { End::Proved } else { End::Unproved }
     }
 
     /// The end of the run: optimal if this phase, or the one before a proof, came to that.
@@ -195,12 +193,10 @@ impl Auto {
         let bundle = Bundle::new(&centre.point, centre.value, function.domain(), cap);
         let bundle = bundle.with_cut(&combination, error, model.primal(components.proposal()));
         let seen = components.last_seen();
-        let mut newest = Padded::of(function.linear());
-        seen.minorants.rows().add_to(newest.numbers_mut(function.dim()));
         let way = centre.point.iter().zip(&seen.point).map(|(to, from)| to - from);
-        let rise: f64 = newest.numbers(function.dim()).iter().zip(way).map(|(entry, way)| entry * way).sum();
+        let rise: f64 = seen.subgradient().iter().zip(way).map(|(entry, way)| entry * way).sum();
         let error = centre.value - (seen.value + rise);
-        let bundle = bundle.with_cut(&newest, error, seen.solutions.as_ref().map(Primal::of_all));
+        let bundle = bundle.with_cut(&seen.subgradient, error, seen.solutions.as_ref().map(Primal::of_all));
         let (pruning, tolerance) = (self.prunings.aggregated, components.tolerance());
         let mut aggregated = BundleMethod::new(function, bundle, proposer, pruning, tolerance);
         aggregated.adopt(components);
@@ -220,7 +216,7 @@ impl Auto {
     fn advance(&mut self, function: &mut Function<'_>) -> Result<Progress, EvaluationError> {
         let keeps_components = self.recent.is_some() && CONSTANTS.keeps_components(&self.situation(function));
         if let Some(network) = &mut self.network {
-            network.set_detail(if keeps_components { Detail::Both } else { Detail::Whole });
+            network.set_detail(if keeps_components { Detail::Components } else { Detail::Whole });
         }
         let progress = self.active_mut().map_or(Ok(Progress::Stalled), |method| method.step(function))?;
         self.tally.steps += 1;
@@ -249,7 +245,7 @@ impl Auto {
             }
             Phase::Aggregated => {
                 // The proof phase needs components that prove a bound which cuts of the whole function cannot prove.
-                let is_provable = self.aggregated.as_ref().is_some_and(Minimize::is_provable);
+                let is_provable = self.aggregated.as_ref().is_some_and(BundleMethod::is_provable);
                 if let Some(components) = self.components.as_mut().filter(|_| !is_step && !is_provable) {
                     components.prove(function);
                 }

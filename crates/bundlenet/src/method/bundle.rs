@@ -39,6 +39,8 @@ pub(crate) struct BundleMethod<P: Proposer> {
     is_provable: bool,
     /// Consecutive null steps without a new cut.
     repeats: usize,
+    /// Primal solution at a stationary point.
+    optimal_primal: Option<Primal>,
     /// Wall time of proposals, and counted work of their masters.
     seconds: f64,
     work: f64,
@@ -62,6 +64,7 @@ impl<P: Proposer> BundleMethod<P> {
             aggregates: Lines::new(),
             is_provable: function.minimizer_box().is_some(),
             repeats: 0,
+            optimal_primal: None,
             seconds: 0.0,
             work: 0.0,
         }
@@ -109,6 +112,11 @@ impl<P: Proposer> BundleMethod<P> {
     /// Replaces the proposer before the first step.
     pub(crate) fn with_proposer(self, change: impl FnOnce(P) -> P) -> Self {
         Self { proposer: change(self.proposer), ..self }
+    }
+
+    /// Whether the last try at a proof came to something.
+    pub(crate) fn is_provable(&self) -> bool {
+        self.is_provable
     }
 
     /// The best value.
@@ -172,10 +180,10 @@ impl<P: Proposer> BundleMethod<P> {
     /// |f|)`.
     fn is_optimal(&mut self, function: &mut Function<'_>) -> bool {
         let allowed = self.tolerance * function.magnitude(self.best);
-        if self.proposal.decrease() <= NEAR * allowed && self.best - self.lower_bound > allowed {
+        if self.proposal.decrease() <= NEAR * allowed && !self.is_proved(function) {
             self.prove(function);
         }
-        self.best - self.lower_bound <= allowed || (!self.is_provable && self.estimate() <= allowed)
+        self.is_proved(function) || (!self.is_provable && self.estimate() <= allowed)
     }
 
     /// Writes the trial point `centre - eta w`, within bounds. True if it is the centre.
@@ -208,6 +216,10 @@ impl<P: Proposer> Minimize for BundleMethod<P> {
         function.visit(&mut self.seen, self.detail)?;
         self.is_fresh = false;
         self.best = self.best.min(self.seen.value);
+        if self.seen.is_stationary(function.domain()) {
+            self.lower_bound = self.lower_bound.max(self.seen.value);
+            self.optimal_primal = self.seen.solutions.as_ref().map(Primal::of_all);
+        }
         // Judge: serious or null step, A1:9; share of the way by which the centre moves, A2:13. `sight` compares the new
         // cut with the model. An evaluation at the centre makes its value exact.
         let (proposal, seen, centre_value) = (&self.proposal, &self.seen, self.model.centre().value);
@@ -264,11 +276,11 @@ impl<P: Proposer> Minimize for BundleMethod<P> {
         self.proposal.decrease() / function.magnitude(self.best)
     }
 
-    fn is_provable(&self) -> bool {
-        self.is_provable
+    fn is_proved(&self, function: &Function<'_>) -> bool {
+        self.best - self.lower_bound <= self.tolerance * function.magnitude(self.best)
     }
 
     fn primal(&self) -> Option<Primal> {
-        self.model.primal(&self.proposal)
+        self.optimal_primal.clone().or_else(|| self.model.primal(&self.proposal))
     }
 }

@@ -21,11 +21,11 @@ impl Descent {
 
 impl Minimize for Descent {
     fn step(&mut self, function: &mut Function<'_>) -> Result<Progress, EvaluationError> {
-        let Evaluation { point, subgradient, .. } = &mut self.seen;
-        let subgradient = subgradient.numbers(point.len());
-        if subgradient.iter().all(|&entry| entry == 0.0) {
+        if self.seen.is_stationary(function.domain()) {
             return Ok(Progress::Optimal);
         }
+        let Evaluation { point, subgradient, .. } = &mut self.seen;
+        let subgradient = subgradient.numbers(point.len());
         let eta = self.length;
         point.iter_mut().zip(subgradient).for_each(|(x, g)| *x -= eta * g);
         function.domain().project(point);

@@ -61,8 +61,8 @@ pub(crate) trait Minimize {
         f64::INFINITY
     }
 
-    /// Whether the last proof succeeded.
-    fn is_provable(&self) -> bool {
+    /// Whether the best value is proved to the tolerance.
+    fn is_proved(&self, _function: &Function<'_>) -> bool {
         false
     }
 

@@ -44,7 +44,7 @@ pub(crate) struct Evaluation {
     pub(crate) value: f64,
     /// Minimised, not scaled.
     pub(crate) unscaled: f64,
-    /// Subgradient of the whole function, if it was asked for.
+    /// Subgradient of the whole function.
     pub(crate) subgradient: Padded,
     /// Minorants of the components, if they were asked for.
     pub(crate) minorants: Minorants,
@@ -61,6 +61,13 @@ impl Evaluation {
     pub(crate) fn subgradient(&self) -> &[f64] {
         self.subgradient.numbers(self.point.len())
     }
+
+    /// Whether the subgradient proves the point optimal: it is 0, or points out of the domain where the point is at a bound.
+    pub(crate) fn is_stationary(&self, domain: &Domain) -> bool {
+        let is_blocked =
+            |index: usize, entry: f64| entry > 0.0 && self.point[index] == 0.0 && domain.is_nonnegative(index);
+        self.subgradient().iter().enumerate().all(|(index, &entry)| entry == 0.0 || is_blocked(index, entry))
+    }
 }
 
 /// Which parts of an evaluation are computed.
@@ -68,10 +75,8 @@ impl Evaluation {
 pub(crate) enum Detail {
     /// The subgradient of the whole function.
     Whole,
-    /// The minorants of the components.
+    /// The minorants of the components, too.
     Components,
-    /// Both, in one call of the oracle.
-    Both,
 }
 
 /// Kind of the cuts: of the whole function, or of its components.
@@ -245,15 +250,14 @@ impl<'a> Function<'a> {
         let begin = Instant::now();
         let result = match detail {
             Detail::Whole => self.call(point, subgradient.numbers_mut(dim)),
-            Detail::Components | Detail::Both => self.call_components(point, minorants),
+            Detail::Components => self.call_components(point, minorants),
         };
         let result = result.and_then(|value| self.write_solutions(solutions).map(|()| value));
         self.seconds += begin.elapsed().as_secs_f64();
         *unscaled = result?;
         match detail {
             Detail::Whole => minorants.clear(),
-            Detail::Components => {}
-            Detail::Both => {
+            Detail::Components => {
                 let sum = subgradient.numbers_mut(dim);
                 sum.copy_from_slice(self.linear());
                 minorants.rows().add_to(sum);
@@ -266,7 +270,7 @@ impl<'a> Function<'a> {
     fn set_value(&self, evaluation: &mut Evaluation, detail: Detail) -> Result<(), EvaluationError> {
         let entries = match detail {
             Detail::Whole => evaluation.subgradient(),
-            Detail::Components | Detail::Both => evaluation.minorants.rows().entries(),
+            Detail::Components => evaluation.minorants.rows().entries(),
         };
         evaluation.value = self.scaled(evaluation.unscaled, entries)?;
         Ok(())
@@ -414,7 +418,7 @@ fn check_box(expected: usize, (lower, upper): &(Vec<f64>, Vec<f64>)) -> Result<(
     if let Some(found) = [lower.len(), upper.len()].into_iter().find(|&length| length != expected) {
         return Err(EvaluationError::BoxLength { expected, found });
     }
-    match lower.iter().zip(upper).position(|(low, high)| !(low <= high)) {
+    match lower.iter().zip(upper).position(|(low, high)| low.is_nan() || high.is_nan() || low > high) {
         Some(coordinate) => {
             Err(EvaluationError::BoxEntry { coordinate, lower: lower[coordinate], upper: upper[coordinate] })
         }

@@ -45,7 +45,7 @@ pub(crate) fn solve_in_step<'a>(
         propose_together(network, &mut tape, 0, &mut methods);
     };
     let mut keep = |index: usize, run: &mut Run<'a, NetworkMethod>| {
-        if run.steps() > 0
+        if run.steps > 0
             && let Some(method) = run.method()
         {
             step_lengths[index].push(method.proposal().eta);

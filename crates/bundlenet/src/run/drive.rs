@@ -21,10 +21,10 @@ pub(crate) struct Run<'a, M: Minimize + ?Sized> {
     method: Option<Box<M>>,
     /// The best value, minimised and not scaled, and its point.
     best: f64,
-    best_point: Vec<f64>,
+    pub(super) best_point: Vec<f64>,
     /// The last value, minimised and not scaled.
     latest: f64,
-    steps: usize,
+    pub(super) steps: usize,
     limits: Limits,
     trace: Vec<TraceRow>,
     failure: Option<String>,
@@ -48,7 +48,8 @@ impl<'a, M: Minimize + ?Sized> Run<'a, M> {
             function.keep_solutions();
         }
         let mut start = start.map_or_else(|| Evaluation::at(&vec![0.0; function.dim()]), Evaluation::at);
-        let detail = if wants_components(&settings.method) && function.is_sum() { Detail::Both } else { Detail::Whole };
+        let detail =
+            if wants_components(&settings.method) && function.is_sum() { Detail::Components } else { Detail::Whole };
         let memory = state.and_then(State::memory);
         // A state has no primal solutions, so a combination with its cuts would be incomplete.
         let takes_cuts = settings.method.takes_cuts() && !settings.primal;
@@ -63,8 +64,7 @@ impl<'a, M: Minimize + ?Sized> Run<'a, M> {
             }
             (_, memory) => (None, Reuse::none_of(memory.map_or(0, |memory| memory.cuts.len()))),
         };
-        // A zero subgradient proves that the start is optimal.
-        let is_optimal = start.subgradient().iter().all(|&entry| entry == 0.0);
+        let is_optimal = start.is_stationary(function.domain());
         let primal = start.solutions.as_ref().filter(|_| is_optimal).map(Primal::of_all);
         Ok(Self {
             begin,
@@ -109,19 +109,9 @@ impl<'a, M: Minimize + ?Sized> Run<'a, M> {
         self.user_value(self.best)
     }
 
-    /// The best point so far.
-    pub(crate) fn best_point(&self) -> &[f64] {
-        &self.best_point
-    }
-
     /// The method, unless the start is optimal.
     pub(crate) fn method(&mut self) -> Option<&mut M> {
         self.method.as_deref_mut()
-    }
-
-    /// Steps taken.
-    pub(crate) fn steps(&self) -> usize {
-        self.steps
     }
 
     /// Takes one step. A status ends the run.
@@ -194,10 +184,9 @@ impl<'a, M: Minimize + ?Sized> Run<'a, M> {
     fn finish(&mut self, status: Status) -> Solution {
         let best = self.best * self.function.scale();
         let magnitude = self.function.magnitude(best);
-        let gap = match &mut self.method {
-            Some(method) => method.gap(best, &mut self.function),
-            None => Some(Gap { estimate: 0.0, proved: Some(0.0) }),
-        };
+        // A stationary point ends a method without a model, too.
+        let stationary = (status == Status::Optimal).then_some(Gap { estimate: 0.0, proved: Some(0.0) });
+        let gap = self.method.as_mut().and_then(|method| method.gap(best, &mut self.function)).or(stationary);
         let spent = self.method.as_ref().map(|method| method.spent()).unwrap_or_default();
         Solution {
             status,

@@ -141,8 +141,8 @@ impl Journal {
         let none = SavedCuts::default();
         let value = run.best_value();
         let record = Record {
-            steps: begun_with.steps() + run.steps(),
-            point: if self.value == Some(value) { &[] } else { run.best_point() },
+            steps: begun_with.steps() + run.steps,
+            point: if self.value == Some(value) { &[] } else { &run.best_point },
             value: Some(value),
             step_length: saved.as_ref().and_then(|saved| saved.step_length),
             cuts: saved.as_ref().map_or(&none, |saved| &saved.cuts),

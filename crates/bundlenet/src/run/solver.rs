@@ -136,8 +136,9 @@ impl<'a> Solver<'a> {
         let Self { settings, interrupt, .. } = self;
         let Method::Network(network) = &settings.method else {
             let solve = |oracle: &mut Box<dyn Oracle + Send + '_>| {
-                let solver = Self::unobserved(settings.clone(), *interrupt);
-                solver.solve(&mut **oracle)
+                let (settings, interrupt) = (settings.clone(), *interrupt);
+                Solver { settings, start: None, state: None, journal: None, observer: None, interrupt }
+                    .solve(&mut **oracle)
             };
             return oracles.par_iter_mut().map(solve).collect();
         };
@@ -149,9 +150,5 @@ impl<'a> Solver<'a> {
                 .map(|run| run.map(|run| run.solution))
         });
         groups.collect()
-    }
-
-    fn unobserved(settings: Settings, interrupt: Option<&'a AtomicBool>) -> Self {
-        Self { settings, start: None, state: None, journal: None, observer: None, interrupt }
     }
 }

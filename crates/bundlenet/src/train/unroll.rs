@@ -134,7 +134,7 @@ impl<'a, S: Real, E: FeatureSource> Unroll<'a, S, E> {
             };
             let source = source(&network.architecture, &start);
             let method = network_method_with(Arc::clone(&network), source, &function, &start, (usize::MAX, 0.0));
-            let is_over = start.subgradient().iter().all(|&entry| entry == 0.0);
+            let is_over = start.is_stationary(function.domain());
             episodes.push(Episode { function, method, records: vec![], weight, is_over });
         }
         let rows = episodes.len();
