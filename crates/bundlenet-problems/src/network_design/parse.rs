@@ -65,22 +65,22 @@ pub(crate) fn dat(file: &str, text: &str) -> Result<NetworkDesign, Error> {
     for (arc, commodity, limit, line) in limits {
         let needed = commodities[commodity].demand.min(arcs[arc].capacity);
         if limit < needed {
-            return Err(ParseError {
-                file: file.to_string(),
-                line,
-                expected: format!(
-                    "a capacity for commodity {} of at least {needed} (its demand or the arc's capacity; \
-                     tighter limits are not supported)",
-                    commodity + 1
-                ),
-                found: limit.to_string(),
-            }
-            .into());
+            return Err(tight_limit(file, line, commodity, (limit, needed)).into());
         }
     }
     let line_of = |element| line_of(element, header, &arc_lines, &commodity_lines);
     NetworkDesign::new(nodes, arcs, commodities, routing_costs)
         .map_err(|invalid| invalid_at(invalid, file, line_of).into())
+}
+
+/// A limit of a commodity on an arc that would bind: not supported.
+fn tight_limit(file: &str, line: usize, commodity: usize, (limit, needed): (f64, f64)) -> ParseError {
+    let expected = format!(
+        "a capacity for commodity {} of at least {needed} (its demand or the arc's capacity; tighter limits are not \
+         supported)",
+        commodity + 1
+    );
+    ParseError { file: file.to_string(), line, expected, found: limit.to_string() }
 }
 
 /// Reads the lines `k node b` up to the end: one origin (`b < 0`, or a written `-0`) and one destination for each

@@ -575,6 +575,18 @@ impl Residual {
         routed
     }
 
+    /// Marks only the origin as seen.
+    fn begin_search(&mut self, origin: usize) {
+        if self.search == u32::MAX {
+            self.seen.fill(0);
+            self.search = 0;
+        }
+        self.search += 1;
+        self.seen[origin] = self.search;
+        self.queue.clear();
+        self.queue.push(origin as u32);
+    }
+
     /// Sends up to `most` along a shortest path and returns the amount: 0 if there is no path.
     fn augment(
         &mut self,
@@ -587,14 +599,7 @@ impl Residual {
         let least = NOTHING * demand;
         let arc = |place: u32| &arcs[support[place as usize] as usize];
         let room = |place: u32, sent: &[f64]| flows[support[place as usize] as usize] - sent[place as usize];
-        if self.search == u32::MAX {
-            self.seen.fill(0);
-            self.search = 0;
-        }
-        self.search += 1;
-        self.seen[origin] = self.search;
-        self.queue.clear();
-        self.queue.push(origin as u32);
+        self.begin_search(origin);
         let mut done = 0;
         while self.seen[destination] != self.search {
             let Some(&node) = self.queue.get(done) else { return 0.0 };

@@ -1,11 +1,7 @@
 //! Methods. Each takes one step at a time and does not know limits, clocks or logs.
 //!
-//! | file | method |
-//! |---|---|
-//! | `bundle.rs` | the proximal bundle method: one loop for exact masters and networks |
-//! | `auto.rs`, `phase.rs` | the default: phases of bundle methods, and the choice between them |
-//! | `descent.rs`, `adam.rs` | subgradient descent and Adam |
-//! | `settings.rs` | the settings of each method, and the table of all options |
+//! `bundle.rs` is the one loop, for exact masters and for networks. `phase.rs` decides the phases of the default, `auto.rs`
+//! hands over between them. `settings.rs` has the settings of each method and the table of all options.
 
 mod adam;
 mod auto;
