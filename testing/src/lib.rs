@@ -9,7 +9,9 @@ pub mod public;
 pub mod random;
 pub mod reference;
 pub mod sample;
+pub mod sources;
 pub mod sums;
+pub mod visits;
 
 pub use random::{cases, stream};
 

@@ -1,24 +1,15 @@
 //! No module of any crate depends on itself through others, and the rooms of the method crate stand in their order.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::{Path, PathBuf};
+use std::path::Path;
+
+use bundlenet_testing::sources::{rust_files, workspace};
 
 /// The rooms of the method crate: each uses only rooms before it.
 const ROOMS: [&str; 9] = ["oracle", "error", "files", "model", "master", "network", "method", "run", "train"];
 
 /// Modules, and the modules that each names.
 type Graph = BTreeMap<String, BTreeSet<String>>;
-
-fn workspace() -> PathBuf {
-    let own = Path::new(env!("CARGO_MANIFEST_DIR"));
-    own.ancestors().find(|folder| folder.join("Cargo.lock").exists()).unwrap().to_path_buf()
-}
-
-fn rust_files(folder: &Path) -> Vec<PathBuf> {
-    let entries = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
-    let files = entries.flat_map(|path| if path.is_dir() { rust_files(&path) } else { vec![path] });
-    files.filter(|path| path.extension().is_some_and(|extension| extension == "rs")).collect()
-}
 
 /// The top-level module that a path written as `crate::module::...` names, for each such path.
 fn named(text: &str) -> impl Iterator<Item = String> {

@@ -1,17 +1,8 @@
 //! A published crate includes no file from outside its folder: `cargo package --workspace` would not find it.
 
-use std::path::{Component, Path, PathBuf};
+use std::path::{Component, Path};
 
-fn workspace() -> PathBuf {
-    let own = Path::new(env!("CARGO_MANIFEST_DIR"));
-    own.ancestors().find(|folder| folder.join("Cargo.lock").exists()).unwrap().to_path_buf()
-}
-
-fn rust_files(folder: &Path) -> Vec<PathBuf> {
-    let entries = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
-    let files = entries.flat_map(|path| if path.is_dir() { rust_files(&path) } else { vec![path] });
-    files.filter(|path| path.extension().is_some_and(|extension| extension == "rs")).collect()
-}
+use bundlenet_testing::sources::{rust_files, workspace};
 
 /// Levels below the folder of the crate that a relative path ends at; negative outside of it.
 fn level(relative: &Path) -> isize {

@@ -1,4 +1,4 @@
-//! What an experiment compares: options, methods and data sets.
+//! The options, methods and data sets of an experiment.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;

@@ -7,47 +7,18 @@
 //! Runs of 100 steps on one thread alternate with the bare oracle, evaluated at the points of the run. The overhead is the
 //! additional time of the run over the oracle's time.
 
-use std::hint::black_box;
 use std::time::Instant;
 
-use bundlenet::{BundleSettings, Cuts, FnOracle, Limits, Method, Settings, Solver, StepSettings};
+use bundlenet::{BundleSettings, Cuts, Limits, Method, Settings, Solver, StepSettings};
 use bundlenet_problems::{Family, Generator, Problem};
-
-/// The points that a run evaluates.
-fn points(problem: &Problem, settings: &Settings) -> Vec<Vec<f64>> {
-    let mut dual = problem.dual();
-    let (dim, domain, sense) = (dual.dim(), dual.domain(), dual.sense());
-    let mut visited = vec![];
-    let mut recording = FnOracle::new(dim, |point: &[f64], subgradient: &mut [f64]| {
-        visited.push(point.to_vec());
-        dual.evaluate(point, subgradient)
-    })
-    .with_domain(domain)
-    .with_sense(sense);
-    Solver::new(settings.clone()).unwrap().solve(&mut recording).unwrap();
-    visited
-}
+use bundlenet_testing::visits::{beside_bare, visited};
 
 fn bench(name: &str, problem: &Problem, method: Method, bar: &str) {
     let method_name = method.name();
     let limits = Limits { steps: Some(100), ..Limits::default() };
     let settings = Settings { method, limits, ..Settings::default() };
-    let visited = points(problem, &settings);
-    let mut dual = problem.dual();
-    let mut subgradient = vec![0.0; dual.dim()];
-    let (mut run, mut bare, mut master) = (f64::INFINITY, f64::INFINITY, f64::INFINITY);
-    for _ in 0..30 {
-        let begin = Instant::now();
-        let solution = Solver::new(settings.clone()).unwrap().solve(&mut *dual).unwrap();
-        run = run.min(begin.elapsed().as_secs_f64());
-        master = master.min(solution.master_seconds);
-        let begin = Instant::now();
-        for point in &visited {
-            black_box(dual.evaluate(black_box(point), &mut subgradient).unwrap());
-        }
-        bare = bare.min(begin.elapsed().as_secs_f64());
-    }
-    let calls = visited.len() as f64;
+    let calls = visited(&mut *problem.dual(), &settings).len() as f64;
+    let [run, bare, master] = beside_bare(&mut *problem.dual(), &settings, 30, |solution| solution.master_seconds);
     println!(
         "{name:<28} {method_name:>8} {:>7.2} {:>7.2} {:>7.2} {:>8.2} x   {bar}",
         run / calls * 1e6,

@@ -14,8 +14,9 @@ use std::time::Instant;
 use bundlenet::train::{
     DataSettings, EvolutionSettings, Example, GradientSettings, Loss, TrainSettings, Trainer, ValidationSettings,
 };
-use bundlenet::{Architecture, FnOracle, Limits, Method, Model, NetworkSettings, Settings, Solver, StepUnit};
+use bundlenet::{Architecture, Limits, Method, Model, NetworkSettings, Settings, StepUnit};
 use bundlenet_problems::{Family, Generator, Problem, example_of};
+use bundlenet_testing::visits::beside_bare;
 
 fn bench(family: Family, name: &str, architecture: &Architecture, bar: &str) {
     let problem: Problem = Generator::new(family, 1).instance(0).unwrap().problem;
@@ -28,29 +29,7 @@ fn bench(family: Family, name: &str, architecture: &Architecture, bar: &str) {
     let weights = model.weight_count();
     let network = NetworkSettings { model: Some(Arc::new(model)), ..NetworkSettings::default() };
     let settings = Settings { method: Method::Network(network), limits, ..Settings::default() };
-    let mut dual = problem.dual();
-    let (dim, domain, sense) = (dual.dim(), dual.domain(), dual.sense());
-    let mut visited: Vec<Vec<f64>> = vec![];
-    let mut recording = FnOracle::new(dim, |point: &[f64], subgradient: &mut [f64]| {
-        visited.push(point.to_vec());
-        dual.evaluate(point, subgradient)
-    })
-    .with_domain(domain)
-    .with_sense(sense);
-    Solver::new(settings.clone()).unwrap().solve(&mut recording).unwrap();
-    let mut subgradient = vec![0.0; dim];
-    let (mut run, mut bare, mut network) = (f64::INFINITY, f64::INFINITY, f64::INFINITY);
-    for _ in 0..20 {
-        let begin = Instant::now();
-        let solution = Solver::new(settings.clone()).unwrap().solve(&mut *dual).unwrap();
-        run = run.min(begin.elapsed().as_secs_f64());
-        network = network.min(solution.network_seconds);
-        let begin = Instant::now();
-        for point in &visited {
-            black_box(dual.evaluate(black_box(point), &mut subgradient).unwrap());
-        }
-        bare = bare.min(begin.elapsed().as_secs_f64());
-    }
+    let [run, bare, network] = beside_bare(&mut *problem.dual(), &settings, 20, |solution| solution.network_seconds);
     println!(
         "{:<11} {name:<18} {weights:>8} {:>8.2} {:>8.2} {:>8.2} {:>7.2} x   {bar}",
         family.name(),

@@ -10,6 +10,7 @@ use bundlenet::{
     Precision, Record, Schema, Settings, Solution, Solver, Status, StepUnit,
 };
 use bundlenet_problems::{Family, Generator, Problem};
+use bundlenet_testing::visits::visited;
 use safetensors::tensor::{SafeTensors, TensorView};
 
 fn problem(family: Family, index: usize) -> Problem {
@@ -45,16 +46,7 @@ fn training_and_use_visit_the_same_points() {
             let model = Model::untrained(&architecture, 3);
             let problem = problem(family, 0);
             let expected = rollout(&model, &mut *problem.dual(), 12).unwrap().points;
-            let mut dual = problem.dual();
-            let (dim, domain, sense) = (dual.dim(), dual.domain(), dual.sense());
-            let mut visited = vec![];
-            let mut recording = FnOracle::new(dim, |point: &[f64], subgradient: &mut [f64]| {
-                visited.push(point.to_vec());
-                dual.evaluate(point, subgradient)
-            })
-            .with_domain(domain)
-            .with_sense(sense);
-            Solver::new(settings(model, 12)).unwrap().solve(&mut recording).unwrap();
+            let visited = visited(&mut *problem.dual(), &settings(model, 12));
             assert_eq!(visited[1..], expected);
         }
     }

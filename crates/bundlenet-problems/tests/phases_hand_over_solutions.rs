@@ -86,7 +86,7 @@ impl PrimalOracle for Staged {
     }
 }
 
-/// A run of at most so many steps.
+/// A run with a limit on its steps.
 fn run(oracle: &mut Staged, steps: usize, state: &mut State) -> Solution {
     let limits = Limits { steps: Some(steps), ..Limits::default() };
     let solver = Solver::new(Settings { limits, primal: true, ..Settings::default() }).unwrap();
