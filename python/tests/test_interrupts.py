@@ -50,8 +50,8 @@ def test_a_python_oracle_is_interrupted() -> None:
 
 @pytest.mark.usefixtures("soon")
 def test_an_oracle_without_python_code_is_interrupted() -> None:
-    dual = bundlenet.GeneralizedAssignment.generate("ga-10-100", 1).dual()
-    check(bundlenet.minimize(dual, np.zeros(100), bounds=dual.bounds, method="adam", steps=ENDLESS, tolerance=0.0))
+    dual = bundlenet.NetworkDesign.generate("mc-sml-40", 1).dual()
+    check(bundlenet.maximize(dual, np.zeros(dual.dim), method="adam", steps=ENDLESS, tolerance=0.0))
 
 
 @pytest.mark.usefixtures("soon")
@@ -67,13 +67,13 @@ def test_an_oracle_is_interrupted_in_its_first_call() -> None:
 @pytest.mark.usefixtures("soon")
 @pytest.mark.parametrize("threads", [None, 1])
 def test_a_built_in_problem_is_interrupted(threads: int | None) -> None:
-    problem = bundlenet.GeneralizedAssignment.generate("ga-10-100", 1)
+    problem = bundlenet.NetworkDesign.generate("mc-sml-40", 1)
     check(problem.solve(method="adam", steps=ENDLESS, tolerance=0.0, threads=threads))
 
 
 @pytest.mark.usefixtures("soon")
 def test_a_batch_is_interrupted() -> None:
-    problems = [bundlenet.GeneralizedAssignment.generate("ga-10-100", 1, index=index) for index in range(3)]
+    problems = [bundlenet.NetworkDesign.generate("mc-sml-40", 1, index=index) for index in range(3)]
     results = bundlenet.solve_batch(problems, method="adam", steps=ENDLESS, tolerance=0.0, threads=3)
     assert len(results) == 3
     for result in results:
@@ -111,7 +111,7 @@ def test_handlers_of_other_signals_run_and_may_raise() -> None:
     try:
         signal.setitimer(signal.ITIMER_REAL, 0.2)
         with pytest.raises(Alarm):
-            bundlenet.GeneralizedAssignment.generate("ga-10-100", 1).solve(method="adam", steps=ENDLESS, tolerance=0.0)
+            bundlenet.NetworkDesign.generate("mc-sml-40", 1).solve(method="adam", steps=ENDLESS, tolerance=0.0)
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, before)

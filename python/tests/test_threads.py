@@ -43,7 +43,7 @@ def test_one_problem_and_one_dual_serve_many_threads() -> None:
 
 @pytest.mark.parametrize("threads", [None, 1])
 def test_other_threads_work_while_rust_does(threads: int | None) -> None:
-    problem = bundlenet.GeneralizedAssignment.generate("ga-20-400", 1)
+    problem = bundlenet.NetworkDesign.generate("mc-big-40", 1)
     worker = threading.Thread(
         target=lambda: problem.solve(method="adam", steps=10**12, tolerance=0.0, time_limit=1.0, threads=threads)
     )
