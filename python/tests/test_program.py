@@ -57,7 +57,9 @@ def test_exit_codes_and_messages_are_its_own(tmp_path: Path) -> None:
     assert (module.returncode, module.stderr) == (2, usage.stderr)
 
 
-def test_ctrl_c_gives_the_best_point(instance: Path) -> None:
+def test_ctrl_c_gives_the_best_point(tmp_path: Path) -> None:
+    instance = tmp_path / "network.json"
+    bundlenet.NetworkDesign.generate("mc-sml-40", 1).write(instance)
     endless = ["--method", "adam", "--tolerance", "0", "--steps", "1000000000"]
     command: list[str | Path] = [PROGRAM, "solve", instance, "--json", "--quiet", *endless]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as running:
