@@ -208,7 +208,9 @@ fn instances_that_change_are_solved_in_fewer_steps() {
     for (family, size) in [(Family::McSml40, 5.0), (Family::Ga10x100, 50.0)] {
         for method in [auto(), hybrid()] {
             let has_components = method == auto();
-            let settings = Settings { method, ..Settings::default() };
+            // Without a proof the stop test is an estimate, which can be an order of magnitude low: it has to be tighter.
+            let tolerance = if has_components { 1e-7 } else { 1e-9 };
+            let settings = Settings { method, tolerance, ..Settings::default() };
             // Steps of cold starts and of warm starts.
             let mut steps = [[0, 0]; 3];
             let mut reused = [[0, 0]; 3];
@@ -224,10 +226,9 @@ fn instances_that_change_are_solved_in_fewer_steps() {
                     let scratch = solve(&mut *dual, &settings);
                     let mut state = state.clone();
                     let again = go_on(&mut *dual, &mut state, &settings);
-                    // Without a proof, `optimal` rests on an estimate.
                     let is_proved = scratch.certificate.is_some() && again.certificate.is_some();
                     assert!(is_proved || !has_components);
-                    assert_close(&scratch, &again, if is_proved { 1e-6 } else { 2e-5 });
+                    assert_close(&scratch, &again, 1e-6);
                     let better = if dual.sense().sign() > 0.0 {
                         again.value - scratch.value
                     } else {
