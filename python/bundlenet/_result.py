@@ -29,9 +29,9 @@ class Result(dict[str, Any]):
     x: NDArray[np.float64]
     #: Value at the best point.
     fun: float
-    #: Whether the run reached the optimum or the target.
+    #: Whether the run reached the optimum (`"optimal"` or `"converged"`) or the target.
     success: bool
-    #: Why the run ended: `"optimal"`, `"step-limit"`, `"time-limit"`, `"oracle-call-limit"`, `"bound-reached"`,
+    #: Why the run ended: `"optimal"`, `"converged"`, `"unbounded"`, `"step-limit"`, `"time-limit"`, `"oracle-call-limit"`, `"bound-reached"`,
     #: `"interrupted"`, `"oracle-failed"` or `"stalled"`.
     status: str
     #: The status in a sentence.
@@ -44,6 +44,8 @@ class Result(dict[str, Any]):
     estimate: float | None
     #: Proved gap over `max(1, |fun|)`. `None` if the run proves nothing.
     certificate: float | None
+    #: Direction of length 1 along which the function is unbounded. `None` unless the status is `"unbounded"`.
+    ray: NDArray[np.float64] | None
     #: Wall time of the run in seconds.
     seconds: float
     #: Wall time of the evaluations in seconds.

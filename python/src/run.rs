@@ -308,13 +308,14 @@ fn result(py: Python<'_>, solution: Solution) -> PyResult<Py<PyAny>> {
     let fields: Bound<'_, PyDict> = [
         ("x", solution.point.into_pyarray(py).into_any()),
         ("fun", solution.value.into_pyobject(py)?.into_any()),
-        ("success", matches!(status, Status::Optimal | Status::BoundReached).into_pyobject(py)?.to_owned().into_any()),
+        ("success", is_success(status).into_pyobject(py)?.to_owned().into_any()),
         ("status", name.as_str().unwrap_or_default().into_pyobject(py)?.into_any()),
         ("message", message.into_pyobject(py)?.into_any()),
         ("nit", solution.steps.into_pyobject(py)?.into_any()),
         ("nfev", solution.oracle_calls.into_pyobject(py)?.into_any()),
         ("estimate", solution.estimate.into_pyobject(py)?.into_any()),
         ("certificate", solution.certificate.into_pyobject(py)?.into_any()),
+        ("ray", solution.ray.map(|ray| ray.into_pyarray(py)).into_pyobject(py)?.into_any()),
         ("seconds", solution.seconds.into_pyobject(py)?.into_any()),
         ("oracle_seconds", solution.oracle_seconds.into_pyobject(py)?.into_any()),
         ("trace", trace),
@@ -323,10 +324,17 @@ fn result(py: Python<'_>, solution: Solution) -> PyResult<Py<PyAny>> {
     Ok(imported(py, &RESULT, "bundlenet._result", "Result")?.call((), Some(&fields))?.unbind())
 }
 
+/// Whether a run reached the optimum, as far as it can know, or the target.
+fn is_success(status: Status) -> bool {
+    matches!(status, Status::Optimal | Status::Converged | Status::BoundReached)
+}
+
 /// A status in a sentence.
 fn explanation(status: Status) -> &'static str {
     match status {
-        Status::Optimal => "The gap is within the tolerance.",
+        Status::Optimal => "The gap is proved to be within the tolerance.",
+        Status::Converged => "The estimated gap is within the tolerance. There is no proof.",
+        Status::Unbounded => "The function is unbounded along the ray.",
         Status::StepLimit => "The run took all its steps.",
         Status::TimeLimit => "The time limit was reached.",
         Status::OracleCallLimit => "The run used all its evaluations.",

@@ -24,6 +24,8 @@ pub(crate) struct Report {
     network_seconds: f64,
     estimate: Option<f64>,
     certificate: Option<f64>,
+    /// Direction along which the dual is unbounded.
+    ray: Option<Vec<f64>>,
     safe_bound: Option<f64>,
     safe_bound_exact: Option<String>,
     feasible_value: Option<f64>,
@@ -88,6 +90,7 @@ impl Report {
             network_seconds: solution.network_seconds,
             estimate: solution.estimate,
             certificate: solution.certificate,
+            ray: solution.ray,
             safe_bound: safe_bound.map(SafeBound::value),
             safe_bound_exact: safe_bound.map(SafeBound::to_string),
             unsafe_bound: safe.err(),
@@ -121,7 +124,7 @@ impl Report {
     pub(crate) fn rows(&self) -> Vec<(&'static str, String)> {
         let bound = self.subject.bound();
         let mut rows = vec![
-            ("status", self.status.to_string()),
+            ("status", format!("{}{}", self.status, remark(self.status))),
             ("value", format!("{}  ({bound} bound on the problem)", self.value)),
         ];
         if let Some(safe) = self.safe_bound {
@@ -141,6 +144,15 @@ impl Report {
         ]);
         rows.extend(self.cuts.as_ref().map(|cuts| ("cuts", cuts.text.clone())));
         rows
+    }
+}
+
+/// Meaning of a status that users meet rarely.
+fn remark(status: Status) -> &'static str {
+    match status {
+        Status::Converged => "  (by its estimate: there is no proof)",
+        Status::Unbounded => "  (the problem is infeasible)",
+        _ => "",
     }
 }
 

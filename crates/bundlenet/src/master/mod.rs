@@ -15,8 +15,8 @@ mod quadratic;
 mod simplex;
 
 pub(crate) use component::ComponentProposer;
+pub(crate) use proximity::Proximity;
 pub use proximity::Strategy;
-pub(crate) use proximity::{ETA_STAR, Proximity};
 pub(crate) use quadratic::QuadraticProposer;
 
 use crate::model::{Model, Proposal, Step};

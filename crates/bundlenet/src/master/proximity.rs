@@ -25,17 +25,22 @@ pub enum Strategy {
 /// Factors on `eta` in the paper's strategies.
 const UP: f64 = 1.1;
 const DOWN: f64 = 0.9;
-/// Bounds on `eta`.
+/// Bounds on `eta` in the paper's strategies.
 const LEAST: f64 = 1e-5;
 const MOST: f64 = 1e4;
-/// A very long step, for the stop test and the long-term rules.
-pub(crate) const ETA_STAR: f64 = 1e5;
+/// Bounds on `eta` in `adaptive`: its square and its inverse stay finite.
+const FINITE: (f64, f64) = (1e-100, 1e100);
+/// A very long step, for the paper's long-term rules.
+const ETA_STAR: f64 = 1e5;
 /// `mt`: share below which a predicted decrease is small.
 const LITTLE: f64 = 0.01;
 /// First step, as a share of the norm of the start point.
 const START_SHARE: f64 = 0.35;
 /// First step, as a share of the scaled function's value at the start.
 const FIRST_SHARE: f64 = 0.1;
+/// The function looks linear along a step if it decreases by at least this share of the predicted decrease.
+const LINEAR: f64 = 0.9;
+const GROWTH: f64 = 3.0;
 
 /// Constants of `adaptive` with cuts of the whole function, chosen on validation data and the academic functions
 /// (`docs/experiments.md`).
@@ -51,11 +56,9 @@ mod adaptive {
     pub(super) const FACTORS: (f64, f64) = (0.4, 3.0);
     /// Factor after a null step without a new cut.
     pub(super) const REPEATED: f64 = 0.1;
-    /// The floor as a share of the scale found, its growth after a null step with a small predicted decrease, and the
-    /// share below which that decrease is small.
+    /// The floor as a share of the scale found, and its growth after a null step.
     pub(super) const FLOOR_SHARE: f64 = 1.0 / 3.0;
     pub(super) const FLOOR_GROWTH: f64 = 1.007;
-    pub(super) const FLOOR_LITTLE: f64 = 0.5;
     /// Multiple of the predicted decrease beyond which an error shows that the floor is too high, and the factor on it
     /// then.
     pub(super) const VERY_FAR: f64 = 3.0;
@@ -67,15 +70,13 @@ mod components {
     /// First step if the function's value at the start is 0, times the root of the number of variables.
     pub(super) const START: f64 = 3.5;
     /// Bounds on the factor after the first step.
-    pub(super) const FINDING_FACTORS: (f64, f64) = (0.001, 6.0);
+    pub(super) const FINDING_FACTORS: (f64, f64) = (1e-12, 6.0);
     /// Later trial points aim at this multiple of the way to the minimum of the model with the new cuts. `FACTORS`
     /// bounds the factor; each step applies its square root.
     pub(super) const BEYOND_REACH: f64 = 1.85;
     pub(super) const FACTORS: (f64, f64) = (0.5, 2.0);
     /// Factor on the minimum of the parabola, for the new centre. The value of the centre is only an upper bound.
     pub(super) const BEYOND_PARABOLA: f64 = 1.5;
-    /// Largest step length.
-    pub(super) const MOST: f64 = 1e6;
 }
 
 /// A strategy with its state.
@@ -89,13 +90,15 @@ pub(crate) struct Proximity {
     run: (usize, bool),
     steps: usize,
     floor: f64,
+    /// Largest factor while the function looks linear. It grows from step to step, so that any scale is found soon.
+    growth: f64,
     /// Whether the model has cuts of each component.
     by_component: bool,
 }
 
 impl Proximity {
     pub(crate) fn new(strategy: Strategy, eta: f64) -> Self {
-        Self { strategy, eta, required: (1, 1), run: (0, true), steps: 0, floor: 0.0, by_component: false }
+        Self { strategy, eta, required: (1, 1), run: (0, true), steps: 0, floor: 0.0, growth: 0.0, by_component: false }
     }
 
     /// Sets the numbers of consecutive serious and null steps before `eta` grows or shrinks.
@@ -105,24 +108,24 @@ impl Proximity {
 
     /// `adaptive` with an initial value from the start point and the scaled function's value there.
     pub(crate) fn adaptive(start: &[f64], value: f64) -> Self {
-        Self::new(Strategy::Adaptive, first_length(start, value, 1.0).clamp(LEAST, MOST))
+        Self::new(Strategy::Adaptive, first_length(start, value, 1.0))
     }
 
     /// `adaptive` for cuts of each component. They allow longer steps.
     pub(crate) fn for_components(start: &[f64], value: f64, eta: Option<f64>) -> Self {
-        let eta = eta.unwrap_or_else(|| first_length(start, value, components::START).clamp(LEAST, components::MOST));
+        let eta = eta.unwrap_or_else(|| first_length(start, value, components::START));
         Self { by_component: true, ..Self::new(Strategy::Adaptive, eta) }
     }
 
     /// `adaptive` with a step length that was found before.
     pub(crate) fn going_on(eta: f64) -> Self {
-        let (eta, steps) = (eta.clamp(LEAST, MOST), adaptive::FINDING_STEPS);
+        let steps = adaptive::FINDING_STEPS;
         Self { steps, floor: adaptive::FLOOR_SHARE * eta, ..Self::new(Strategy::Adaptive, eta) }
     }
 
     /// `adaptive` for cuts of each component, with a step length that was found before.
     pub(crate) fn going_on_with_components(eta: f64) -> Self {
-        Self { by_component: true, steps: 1, ..Self::new(Strategy::Adaptive, eta.clamp(LEAST, components::MOST)) }
+        Self { by_component: true, steps: 1, ..Self::new(Strategy::Adaptive, eta) }
     }
 
     pub(crate) fn eta(&self) -> f64 {
@@ -144,8 +147,8 @@ impl Proximity {
         self.steps += 1;
         self.run = if self.run.1 == step.is_serious { (self.run.0 + 1, self.run.1) } else { (1, step.is_serious) };
         let factor = match (self.strategy, self.by_component) {
-            (Strategy::Adaptive, true) => self.component_factor(step),
-            (Strategy::Adaptive, false) => self.adaptive_factor(step),
+            (Strategy::Adaptive, true) => self.component_factor(step).max(self.linear_factor(step)),
+            (Strategy::Adaptive, false) => self.adaptive_factor(step).max(self.linear_factor(step)),
             _ => self.paper_factor(step),
         };
         let required = if step.is_serious { self.required.0 } else { self.required.1 };
@@ -153,11 +156,19 @@ impl Proximity {
             return;
         }
         let before = self.eta;
-        let most = if self.by_component { components::MOST } else { MOST };
-        self.eta = (self.eta * factor).max(self.floor).clamp(LEAST.min(self.eta), most.max(self.eta));
+        let (least, most) = if self.strategy == Strategy::Adaptive { FINITE } else { (LEAST, MOST) };
+        self.eta = (self.eta * factor).max(self.floor).clamp(least.min(self.eta), most.max(self.eta));
         if self.eta != before {
             self.run.0 = 0;
         }
+    }
+
+    /// Least factor on a function that looks linear: 1 after the first such step, then 3, 27, 2187 and so on, until the
+    /// function bends; 0 if it does not look linear.
+    fn linear_factor(&mut self, step: &Step<'_>) -> f64 {
+        let is_linear = step.decrease() >= LINEAR * step.promised();
+        self.growth = if is_linear { (self.growth * self.growth).max(GROWTH) } else { 0.0 };
+        self.growth / GROWTH
     }
 
     /// The paper's long-term rules.
@@ -179,11 +190,13 @@ impl Proximity {
     /// too far away. A floor keeps it from collapsing.
     fn adaptive_factor(&mut self, step: &Step<'_>) -> f64 {
         use adaptive::{
-            FACTORS, FAR, FINDING_FACTORS, FINDING_SHARE, FINDING_STEPS, FLOOR_DECAY, FLOOR_GROWTH, FLOOR_LITTLE,
-            FLOOR_SHARE, REPEATED, VERY_FAR,
+            FACTORS, FAR, FINDING_FACTORS, FINDING_SHARE, FINDING_STEPS, FLOOR_DECAY, FLOOR_GROWTH, FLOOR_SHARE,
+            REPEATED, VERY_FAR,
         };
         if self.steps <= FINDING_STEPS {
-            let factor = (FINDING_SHARE * secant(step)).clamp(FINDING_FACTORS.0, FINDING_FACTORS.1);
+            // A step beyond all reason shows by the crossing of the two cuts, which is close to the centre.
+            let least = FINDING_FACTORS.0.min(2.0 * crossing(step));
+            let factor = (FINDING_SHARE * secant(step)).clamp(least, FINDING_FACTORS.1);
             self.floor = FLOOR_SHARE * self.eta * factor;
             return factor;
         }
@@ -197,8 +210,8 @@ impl Proximity {
         let (error, promised) = (step.sight.error, step.promised());
         if error > VERY_FAR * promised {
             self.floor *= FLOOR_DECAY;
-        } else if promises_little(step, FLOOR_LITTLE) {
-            self.floor = (self.floor * FLOOR_GROWTH).min(MOST);
+        } else {
+            self.floor *= FLOOR_GROWTH;
         }
         // A large linearisation error: the trial point was too far away.
         if error > FAR * promised { interpolation(step).clamp(FACTORS.0, 1.0) } else { 1.0 }
@@ -242,6 +255,12 @@ fn promises_little(step: &Step<'_>, share: f64) -> bool {
 fn secant(step: &Step<'_>) -> f64 {
     let change = step.proposal.norm_squared - step.sight.slope;
     if change > 0.0 { step.proposal.norm_squared / change } else { f64::INFINITY }
+}
+
+/// The factor on `eta` at which the new cut crosses the model, if the model is linear along the direction.
+fn crossing(step: &Step<'_>) -> f64 {
+    let change = step.proposal.eta * (step.proposal.norm_squared - step.sight.slope);
+    if change > 0.0 { step.sight.error.max(0.0) / change } else { f64::INFINITY }
 }
 
 /// The factor on `eta` at the minimum of a parabola (Kiwiel, 1990). It goes through the values at the centre and at the

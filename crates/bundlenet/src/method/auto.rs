@@ -111,11 +111,11 @@ impl Auto {
         if self.active().is_some_and(|method| method.is_proved(function)) { End::Proved } else { End::Unproved }
     }
 
-    /// The end of the run: optimal if this phase, or the one before a proof, came to that.
+    /// The end of the run: the stop test holds if it held in this phase, or in the one before a proof.
     fn outcome(&self) -> Progress {
         let ends = [self.tally.end, self.tally.last_word].into_iter().flatten();
-        let is_optimal = ends.clone().any(|end| matches!(end, Progress::Optimal));
-        if is_optimal { Progress::Optimal } else { Progress::Stalled }
+        let has_converged = ends.clone().any(|end| matches!(end, Progress::Converged));
+        if has_converged { Progress::Converged } else { Progress::Stalled }
     }
 
     /// The method of this phase.

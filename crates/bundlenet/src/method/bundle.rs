@@ -4,8 +4,9 @@ use std::time::Instant;
 
 use bundlenet_linalg::vectors::add_scaled;
 
+use super::horizon::Horizon;
 use super::{Gap, Minimize, Progress, StepReport};
-use crate::master::{ETA_STAR, Proposer, Spent};
+use crate::master::{Proposer, Spent};
 use crate::model::{Model, Proposal, Pruning, Saved, Step, StepLength};
 use crate::oracle::{Detail, Evaluation, EvaluationError, Function, Lines, Primal};
 
@@ -31,6 +32,8 @@ pub(crate) struct BundleMethod<P: Proposer> {
     tolerance: f64,
     /// The best value. The value of the centre may be an upper bound.
     best: f64,
+    /// Length of a very long step, for the stop test.
+    horizon: Horizon,
     /// Corners of a box that holds a minimiser, and the best proved lower bound on the minimum.
     minimizer_box: Option<(Vec<f64>, Vec<f64>)>,
     lower_bound: f64,
@@ -58,6 +61,7 @@ impl<P: Proposer> BundleMethod<P> {
             pruning,
             tolerance,
             best: model.centre().value,
+            horizon: Horizon::default(),
             model,
             minimizer_box: function.minimizer_box().cloned(),
             lower_bound: f64::NEG_INFINITY,
@@ -74,6 +78,7 @@ impl<P: Proposer> BundleMethod<P> {
     pub(crate) fn adopt<Q: Proposer>(&mut self, other: &BundleMethod<Q>) {
         self.best = self.best.min(other.best);
         self.lower_bound = self.lower_bound.max(other.lower_bound);
+        self.horizon = other.horizon;
     }
 
     /// Takes over the results of another method and moves the centre to its centre. Needs one evaluation.
@@ -172,13 +177,14 @@ impl<P: Proposer> BundleMethod<P> {
         self.lower_bound = bound.map_or(self.lower_bound, |bound| self.lower_bound.max(bound));
     }
 
+    /// Estimate of the gap: the aggregate's error, and the decrease that a very long step could bring.
     fn estimate(&self) -> f64 {
-        ETA_STAR * self.proposal.norm_squared + self.proposal.sigma
+        let Proposal { eta, norm_squared, sigma, .. } = self.proposal;
+        sigma + self.horizon.decrease(eta, norm_squared)
     }
 
-    /// The stop test: a proved gap within the tolerance or, if no proof is possible, `eta* |w|^2 + sigma <= eps max(1,
-    /// |f|)`.
-    fn is_optimal(&mut self, function: &mut Function<'_>) -> bool {
+    /// The stop test: a proved gap within the tolerance or, if no proof is possible, an estimated one.
+    fn has_converged(&mut self, function: &mut Function<'_>) -> bool {
         let allowed = self.tolerance * function.magnitude(self.best);
         if self.proposal.decrease() <= NEAR * allowed && !self.is_proved(function) {
             self.prove(function);
@@ -205,8 +211,8 @@ impl<P: Proposer> Minimize for BundleMethod<P> {
         if !self.is_fresh {
             self.propose_by(0.0, P::propose);
         }
-        if self.is_optimal(function) {
-            return Ok(Progress::Optimal);
+        if self.has_converged(function) {
+            return Ok(Progress::Converged);
         }
         // Evaluate at the trial point centre - eta w. A1:6-7, A2:10-11.
         let is_at_centre = self.write_trial(function);
@@ -228,6 +234,7 @@ impl<P: Proposer> Minimize for BundleMethod<P> {
         let rise = seen.value - centre_value;
         let soft_share = proposal.centre_policy.share(is_serious, rise, proposal.decrease(), sight.reach);
         let share = if is_at_centre { 1.0 } else { soft_share };
+        self.horizon.learn(proposal.eta, -rise, proposal.decrease());
         // Update bundle, centre and linearisation errors, A1:8, 10, 14, A2:12-14; then the step length, A1:10, 12.
         let is_new = self.model.update(seen, sight, share, proposal, self.pruning);
         let is_repeated = !is_serious && !is_new;

@@ -7,6 +7,7 @@ mod adam;
 mod auto;
 mod bundle;
 mod descent;
+mod horizon;
 mod make;
 mod phase;
 mod settings;
@@ -89,8 +90,10 @@ pub(crate) struct Inherited {
 pub(crate) enum Progress {
     /// An evaluation was made.
     Step(StepReport),
-    /// The stop test holds.
+    /// The point is optimal: its subgradient is zero, or points out of the domain.
     Optimal,
+    /// The stop test holds.
+    Converged,
     /// The stop test does not hold, but no step changes anything any more.
     Stalled,
 }

@@ -6,8 +6,9 @@ use std::time::Instant;
 
 use super::observe::{Observer, Record};
 use super::reuse::{Reuse, reuse};
+use super::runaway::Runaway;
 use super::settings::{Limits, Settings};
-use super::solution::{Solution, Status, TraceRow};
+use super::solution::{ROUND_OFF, Solution, Status, TraceRow};
 use super::state::{Memory, State};
 use crate::method::{Gap, Inherited, Minimize, Progress, StepReport, wants_components};
 use crate::model::Saved;
@@ -26,6 +27,10 @@ pub(crate) struct Run<'a, M: Minimize + ?Sized> {
     latest: f64,
     pub(super) steps: usize,
     limits: Limits,
+    tolerance: f64,
+    runaway: Runaway,
+    /// Ray along which the function is unbounded.
+    ray: Option<Vec<f64>>,
     trace: Vec<TraceRow>,
     failure: Option<String>,
     reuse: Option<Reuse>,
@@ -71,11 +76,14 @@ impl<'a, M: Minimize + ?Sized> Run<'a, M> {
             best: start.unscaled,
             best_point: start.point.clone(),
             latest: start.unscaled,
+            runaway: Runaway::new(&start),
+            ray: None,
             method: (!is_optimal).then(|| make(&function, start, inherited)),
             function,
             steps: 0,
             trace: Vec::with_capacity(settings.limits.steps.unwrap_or(0).min(10_000) + 1),
             limits: settings.limits.clone(),
+            tolerance: settings.tolerance,
             failure: None,
             reuse: (reuse.total() > 0).then_some(reuse),
             primal,
@@ -117,24 +125,33 @@ impl<'a, M: Minimize + ?Sized> Run<'a, M> {
     /// Takes one step. A status ends the run.
     fn advance(&mut self) -> Result<StepReport, Status> {
         let Some(method) = &mut self.method else { return Err(Status::Optimal) };
-        match method.step(&mut self.function) {
-            Ok(Progress::Step(report)) => {
-                self.steps += 1;
-                if let Some(seen) = method.seen() {
-                    self.latest = seen.unscaled;
-                    if seen.unscaled < self.best {
-                        self.best = seen.unscaled;
-                        self.best_point.copy_from_slice(&seen.point);
-                    }
-                }
-                Ok(report)
-            }
-            Ok(Progress::Optimal) => Err(Status::Optimal),
-            Ok(Progress::Stalled) => Err(Status::Stalled),
+        let report = match method.step(&mut self.function) {
+            Ok(Progress::Step(report)) => report,
+            Ok(Progress::Optimal) => return Err(Status::Optimal),
+            Ok(Progress::Converged) => return Err(Status::Converged),
+            Ok(Progress::Stalled) => return Err(Status::Stalled),
             Err(error) => {
                 self.failure = Some(error.to_string());
-                Err(Status::OracleFailed)
+                return Err(Status::OracleFailed);
             }
+        };
+        self.steps += 1;
+        if let Some(seen) = method.seen() {
+            self.latest = seen.unscaled;
+            if seen.unscaled < self.best {
+                self.best = seen.unscaled;
+                self.best_point.copy_from_slice(&seen.point);
+                self.test_boundedness();
+            }
+        }
+        Ok(report)
+    }
+
+    /// Tests whether the function is unbounded, if its best point has run away and a call is left for the test.
+    fn test_boundedness(&mut self) {
+        let has_call = self.limits.oracle_calls.is_none_or(|most| self.function.evaluations() < most);
+        if has_call && self.runaway.is_due(&self.best_point) {
+            self.ray = self.runaway.test(&mut self.function, self.best, &self.best_point);
         }
     }
 
@@ -150,6 +167,7 @@ impl<'a, M: Minimize + ?Sized> Run<'a, M> {
         let target = target.map(|target| self.function.sense().sign() * target);
         match () {
             () if self.method.is_none() => Some(Status::Optimal),
+            () if self.ray.is_some() => Some(Status::Unbounded),
             () if target.is_some_and(|target| self.best <= target) => Some(Status::BoundReached),
             () if is_interrupted => Some(Status::Interrupted),
             () if steps.is_some_and(|most| self.steps >= most) => Some(Status::StepLimit),
@@ -188,8 +206,11 @@ impl<'a, M: Minimize + ?Sized> Run<'a, M> {
         let stationary = (status == Status::Optimal).then_some(Gap { estimate: 0.0, proved: Some(0.0) });
         let gap = self.method.as_mut().and_then(|method| method.gap(best, &mut self.function)).or(stationary);
         let spent = self.method.as_ref().map(|method| method.spent()).unwrap_or_default();
+        let estimate = gap.map(|gap| gap.estimate / magnitude);
+        // An unbounded function has no optimum.
+        let proved = gap.and_then(|gap| gap.proved).filter(|_| self.ray.is_none()).map(|gap| gap / magnitude);
         Solution {
-            status,
+            status: status.with_gap(estimate, proved, self.tolerance),
             value: self.best_value(),
             steps: self.steps,
             oracle_calls: self.function.evaluations(),
@@ -198,9 +219,9 @@ impl<'a, M: Minimize + ?Sized> Run<'a, M> {
             master_seconds: spent.master,
             master_work: spent.work,
             network_seconds: spent.network,
-            estimate: gap.map(|gap| gap.estimate / magnitude),
-            // No proof is better than round-off.
-            certificate: gap.and_then(|gap| gap.proved).map(|gap| gap.max(1e-15 * magnitude) / magnitude),
+            estimate,
+            certificate: proved.map(|gap| gap.max(ROUND_OFF)),
+            ray: self.ray.take(),
             primal: self.method.as_ref().map_or_else(|| self.primal.take(), |method| method.primal()),
             trace: std::mem::take(&mut self.trace),
             point: self.best_point.clone(),

@@ -6,6 +6,7 @@ mod journal;
 mod log;
 mod observe;
 mod reuse;
+mod runaway;
 mod settings;
 mod solution;
 mod solver;
