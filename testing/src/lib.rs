@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, missing_docs, reason = "tests may fail loudly")]
 
 pub mod enumeration;
+pub mod foreign;
 pub mod memory;
 pub mod programs;
 pub mod public;

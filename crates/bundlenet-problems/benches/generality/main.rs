@@ -1,0 +1,80 @@
+//! The default beside every fixed method, on functions that neither was made for: calls of dear functions, seconds of
+//! cheap ones. `docs/generality.md` describes the functions and the figures.
+//!
+//! ```text
+//! cargo bench --bench generality
+//! cargo bench --bench generality -- --half choose --only maxima --json FILE
+//! cargo bench --bench generality -- --half choose --against FILE    # only the default is measured again
+//! ```
+
+mod measure;
+mod optima;
+mod options;
+mod report;
+
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use bundlenet::Oracle;
+use bundlenet_testing::foreign::{Instance, Price, instances};
+use serde_json::Value;
+
+use measure::Task;
+use options::Options;
+use report::{Row, Variant, figures_in, print_summary, print_table};
+
+fn row(instance: &Instance, optimum: f64, known: &Value) -> Row {
+    let figures = Task { instance, optimum }.measure(&figures_in(known, &instance.name));
+    let oracle = instance.oracle(Price::Dear);
+    let (dim, sign) = (oracle.dim(), oracle.sense().sign());
+    let best = figures.iter().map(|figures| sign * figures.best).fold(f64::INFINITY, f64::min);
+    if best < sign * optimum - 1e-7 * instance.gap_unit(optimum) {
+        println!("{}: WRONG OPTIMUM {optimum}, a run found {}", instance.name, sign * best);
+    }
+    let row = Row { name: instance.name.clone(), half: instance.half, dim, optimum, figures };
+    row.print();
+    row
+}
+
+fn main() {
+    // `cargo test --benches` runs this too, only to see that it starts.
+    if !std::env::args().any(|argument| argument == "--bench") {
+        return;
+    }
+    let options = match Options::parse(std::env::args().skip(1)) {
+        Ok(options) => options,
+        Err(message) => {
+            eprintln!("{message}");
+            std::process::exit(2);
+        }
+    };
+    let read = |path: &std::path::PathBuf| serde_json::from_str(&std::fs::read_to_string(path).unwrap()).unwrap();
+    let known: Value = options.against.as_ref().map_or(Value::Null, read);
+    let chosen: Vec<Instance> = instances().into_iter().filter(|instance| options.includes(instance)).collect();
+    let optima: Vec<f64> = chosen.iter().map(optima::optimum).collect();
+    let next = AtomicUsize::new(0);
+    let rows: Mutex<Vec<(usize, Row)>> = Mutex::new(vec![]);
+    std::thread::scope(|scope| {
+        for _ in 0..options.threads {
+            scope.spawn(|| {
+                loop {
+                    let index = next.fetch_add(1, Ordering::Relaxed);
+                    let Some(instance) = chosen.get(index) else { break };
+                    let row = row(instance, optima[index], &known);
+                    rows.lock().unwrap().push((index, row));
+                }
+            });
+        }
+    });
+    let mut rows = rows.into_inner().unwrap();
+    rows.sort_by_key(|(index, _)| *index);
+    let rows: Vec<Row> = rows.into_iter().map(|(_, row)| row).collect();
+    if let Some(path) = &options.json {
+        let figures: Vec<Value> = rows.iter().map(Row::to_json).collect();
+        std::fs::write(path, serde_json::to_string_pretty(&figures).unwrap()).unwrap();
+    }
+    if !rows.is_empty() {
+        [Variant::Dear, Variant::Cheap].into_iter().for_each(|variant| print_table(&rows, variant, options.gap));
+        [Variant::Dear, Variant::Cheap].into_iter().for_each(|variant| print_summary(&rows, variant, options.gap));
+    }
+}

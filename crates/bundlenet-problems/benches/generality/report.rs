@@ -1,0 +1,167 @@
+//! Tables and ratios, as markdown; figures as JSON.
+
+use bundlenet_testing::foreign::Half;
+use serde_json::{Value, json};
+
+use crate::measure::{FIXED, Figures, GAPS, Reached};
+
+/// All figures of a function.
+pub(crate) struct Row {
+    pub(crate) name: String,
+    pub(crate) half: Half,
+    pub(crate) dim: usize,
+    pub(crate) optimum: f64,
+    /// The default first.
+    pub(crate) figures: Vec<Figures>,
+}
+
+/// The two variants of a function: the figure that counts.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Variant {
+    /// Calls of dear oracles.
+    Dear,
+    /// Seconds with cheap oracles.
+    Cheap,
+}
+
+impl Variant {
+    /// Calls, or milliseconds, of a method.
+    fn figure(self, figures: &Figures, gap: usize) -> Option<f64> {
+        match self {
+            Self::Dear => figures.dear[gap].map(|reached| reached.0 as f64),
+            Self::Cheap => figures.cheap[gap].map(|reached| 1e3 * reached.1),
+        }
+    }
+
+    fn title(self) -> &'static str {
+        match self {
+            Self::Dear => "Dear functions: oracle calls",
+            Self::Cheap => "Cheap functions: milliseconds",
+        }
+    }
+
+    fn cell(self, figure: Option<f64>) -> String {
+        match (self, figure) {
+            (_, None) => "-".to_string(),
+            (Self::Dear, Some(calls)) => format!("{calls}"),
+            (Self::Cheap, Some(time)) => format!("{time:.3}"),
+        }
+    }
+}
+
+/// The default beside the best fixed method of a function.
+enum Comparison {
+    Ratio(f64),
+    /// A fixed method reaches the gap, the default does not.
+    Failed,
+    /// No fixed method reaches the gap.
+    Skipped,
+}
+
+impl Row {
+    fn compare(&self, variant: Variant, gap: usize) -> Comparison {
+        let fixed = self.figures[1..].iter().filter(|figures| FIXED.contains(&figures.method.as_str()));
+        let best = fixed.filter_map(|figures| variant.figure(figures, gap)).reduce(f64::min);
+        match (variant.figure(&self.figures[0], gap), best) {
+            (_, None) => Comparison::Skipped,
+            (None, Some(_)) => Comparison::Failed,
+            (Some(own), Some(best)) => Comparison::Ratio(own / best),
+        }
+    }
+
+    /// All figures of the function, one line for each method.
+    pub(crate) fn print(&self) {
+        println!("{} ({} variables, optimum {:.9e})", self.name, self.dim, self.optimum);
+        for figures in &self.figures {
+            let calls = |reached: &[Reached; 3]| -> String {
+                reached.iter().map(|r| format!("{:>7}", r.map_or("-".to_string(), |r| r.0.to_string()))).collect()
+            };
+            let times: String =
+                figures.cheap.iter().map(|r| format!("{:>10}", Variant::Cheap.cell(r.map(|r| 1e3 * r.1)))).collect();
+            println!(
+                "  {:<11}dear{}   cheap{} {times} ms",
+                figures.method,
+                calls(&figures.dear),
+                calls(&figures.cheap)
+            );
+        }
+    }
+
+    pub(crate) fn to_json(&self) -> Value {
+        let reached = |all: &[Reached; 3]| -> Vec<Value> { all.iter().map(|reached| json!(reached)).collect() };
+        let of_method = |figures: &Figures| {
+            json!({ "method": figures.method, "best": figures.best, "dear": reached(&figures.dear),
+                "cheap": reached(&figures.cheap) })
+        };
+        let methods: Vec<Value> = self.figures.iter().map(of_method).collect();
+        json!({ "name": self.name, "half": format!("{:?}", self.half).to_lowercase(), "dim": self.dim,
+            "optimum": self.optimum, "methods": methods })
+    }
+}
+
+/// The figures of a function in a JSON file.
+pub(crate) fn figures_in(known: &Value, name: &str) -> Vec<Figures> {
+    let reached = |value: &Value| -> [Reached; 3] {
+        std::array::from_fn(|gap| {
+            let pair = value[gap].as_array()?;
+            Some((usize::try_from(pair[0].as_u64()?).ok()?, pair[1].as_f64()?))
+        })
+    };
+    let row = known.as_array().and_then(|rows| rows.iter().find(|row| row["name"] == name));
+    let methods = row.and_then(|row| row["methods"].as_array()).into_iter().flatten();
+    let of_method = |value: &Value| Figures {
+        method: value["method"].as_str().unwrap().to_string(),
+        dear: reached(&value["dear"]),
+        cheap: reached(&value["cheap"]),
+        best: value["best"].as_f64().unwrap(),
+    };
+    methods.map(of_method).filter(|figures| figures.method != "auto").collect()
+}
+
+/// A table of all functions.
+pub(crate) fn print_table(rows: &[Row], variant: Variant, gap: usize) {
+    println!("\n### {} to a gap of {:e}\n", variant.title(), GAPS[gap]);
+    let methods: Vec<&str> = rows[0].figures.iter().map(|figures| figures.method.as_str()).collect();
+    println!("| function | variables | {} | ratio |", methods.join(" | "));
+    println!("|---|---:|{}---:|", "---:|".repeat(methods.len()));
+    for row in rows {
+        let cells: Vec<String> = row.figures.iter().map(|figures| variant.cell(variant.figure(figures, gap))).collect();
+        let ratio = match row.compare(variant, gap) {
+            Comparison::Ratio(ratio) => format!("{ratio:.2}"),
+            Comparison::Failed => "**NOT REACHED**".to_string(),
+            Comparison::Skipped => "skipped".to_string(),
+        };
+        println!("| {} | {} | {} | {ratio} |", row.name, row.dim, cells.join(" | "));
+    }
+}
+
+/// Mean and worst ratio of the default to the best fixed method, and the functions above the bars.
+pub(crate) fn print_summary(rows: &[Row], variant: Variant, gap: usize) {
+    let mut ratios: Vec<(&str, f64)> = vec![];
+    let (mut failed, mut skipped): (Vec<&str>, Vec<&str>) = (vec![], vec![]);
+    for row in rows {
+        match row.compare(variant, gap) {
+            Comparison::Ratio(ratio) => ratios.push((&row.name, ratio)),
+            Comparison::Failed => failed.push(&row.name),
+            Comparison::Skipped => skipped.push(&row.name),
+        }
+    }
+    ratios.sort_by(|a, b| b.1.total_cmp(&a.1));
+    let mean = (ratios.iter().map(|(_, ratio)| ratio.ln()).sum::<f64>() / ratios.len().max(1) as f64).exp();
+    println!(
+        "\n{} to a gap of {:e}, default over the best fixed method of each function:\n",
+        variant.title(),
+        GAPS[gap]
+    );
+    println!("- geometric mean {mean:.3} over {} functions", ratios.len());
+    if let Some((name, worst)) = ratios.first() {
+        println!("- worst {worst:.2} ({name})");
+    }
+    for (low, high) in [(1.5, f64::INFINITY), (1.15, 1.5)] {
+        let above = ratios.iter().filter(|(_, ratio)| (low..high).contains(ratio));
+        let names: Vec<String> = above.map(|(name, ratio)| format!("{name} {ratio:.2}")).collect();
+        println!("- {} above {low}: {}", names.len(), names.join(", "));
+    }
+    println!("- {} where the default does NOT reach the gap: {}", failed.len(), failed.join(", "));
+    println!("- {} skipped, because no fixed method reaches the gap: {}", skipped.len(), skipped.join(", "));
+}

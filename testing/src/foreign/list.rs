@@ -1,0 +1,153 @@
+//! The list of all functions, and their halves.
+
+use bundlenet::Oracle;
+use bundlenet_problems::Academic;
+
+use super::{
+    Covering, Cut, Eigenvalue, Grid, Location, Median, Paths, Price, Priced, Sizes, knapsack, sum_of_maxima, two_stage,
+    units,
+};
+
+/// The constants of the default method are chosen on one half of the functions. The other half judges them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Half {
+    Choose,
+    Judge,
+}
+
+/// A function of the list.
+pub struct Instance {
+    pub name: String,
+    pub half: Half,
+    make: Box<dyn Fn() -> Box<dyn Oracle> + Send + Sync>,
+    /// The start point; 0 if `None`.
+    pub start: Option<Vec<f64>>,
+    /// The optimum, if it is published.
+    pub optimum: Option<f64>,
+}
+
+impl Instance {
+    fn new<O: Oracle + 'static>(name: &str, half: Half, make: impl Fn() -> O + Send + Sync + 'static) -> Self {
+        let make = Box::new(move || Box::new(make()) as Box<dyn Oracle>);
+        Self { name: name.to_string(), half, make, start: None, optimum: None }
+    }
+
+    fn academic(function: Academic, half: Half) -> Self {
+        let name = format!("academic {function}");
+        let (start, optimum) = (Some(function.start()), Some(function.optimum()));
+        Self { start, optimum, ..Self::new(&name, half, move || function) }
+    }
+
+    /// The family: the first word of the name.
+    pub fn family(&self) -> &str {
+        self.name.split(' ').next().unwrap()
+    }
+
+    /// The distance from the optimum that counts as a gap of 1: `max(1, |optimum|)`. Sums at other scales have values of
+    /// their own size, and `|optimum|` counts.
+    pub fn gap_unit(&self, optimum: f64) -> f64 {
+        if self.family() == "maxima" { optimum.abs() } else { optimum.abs().max(1.0) }
+    }
+
+    /// The function, with stated work or without.
+    pub fn oracle(&self, price: Price) -> Priced {
+        Priced { oracle: (self.make)(), price }
+    }
+}
+
+/// All functions.
+pub fn instances() -> Vec<Instance> {
+    let mut all = academic();
+    all.extend(scaled());
+    all.extend(duals());
+    all
+}
+
+fn academic() -> Vec<Instance> {
+    let small = Academic::ALL.into_iter().zip([
+        Half::Choose, // MAXQUAD
+        Half::Judge,  // Shor
+        Half::Judge,  // CB2
+        Half::Choose, // Goffin
+        Half::Judge,  // MXHILB
+        Half::Choose, // CB3
+        Half::Judge,  // DEM
+        Half::Choose, // QL
+        Half::Judge,  // LQ
+        Half::Choose, // Mifflin1
+        Half::Choose, // Rosen
+        Half::Choose, // MAXQ
+        Half::Judge,  // MAXL
+        Half::Judge,  // L1HILB
+    ]);
+    let large = Academic::of_dimension(1000).into_iter().zip([
+        Half::Judge,  // MAXQ
+        Half::Choose, // MXHILB
+        Half::Choose, // Chained LQ
+        Half::Judge,  // Chained CB3 I
+        Half::Choose, // Chained CB3 II
+    ]);
+    small.chain(large).map(|(function, half)| Instance::academic(function, half)).collect()
+}
+
+/// Sums of maxima at scales of values and of variables.
+fn scaled() -> Vec<Instance> {
+    let small = Sizes { dim: 12, components: 6, lines: 10 };
+    let middle = Sizes { dim: 40, components: 30, lines: 12 };
+    let large = Sizes { dim: 200, components: 150, lines: 8 };
+    let list = [
+        (small, 1e-6, 1.0, Half::Choose),
+        (middle, 1e-3, 1.0, Half::Judge),
+        (middle, 1e3, 1.0, Half::Choose),
+        (small, 1e6, 1.0, Half::Judge),
+        (middle, 1.0, 1e-6, Half::Judge),
+        (small, 1.0, 1e-3, Half::Choose),
+        (small, 1.0, 1e3, Half::Judge),
+        (middle, 1.0, 1e6, Half::Choose),
+        (middle, 1e-6, 1e6, Half::Judge),
+        (middle, 1e6, 1e-6, Half::Choose),
+        (large, 1.0, 1.0, Half::Choose),
+        (large, 1e3, 1e3, Half::Judge),
+    ];
+    let instance = |(index, (sizes, value, variable, half)): (u64, (Sizes, f64, f64, Half))| {
+        let name = format!("maxima {} f {value:e} x {variable:e}", sizes.dim);
+        Instance::new(&name, half, move || sum_of_maxima(index, sizes, value, variable))
+    };
+    (0..).zip(list).map(instance).collect()
+}
+
+/// Lagrangian duals and eigenvalues. The name of an instance has its sizes.
+fn duals() -> Vec<Instance> {
+    use Half::{Choose, Judge};
+    vec![
+        Instance::new("cover 50x500", Judge, || Covering::random(0, 50, 500, 0.05)),
+        Instance::new("cover 200x1000", Judge, || Covering::random(1, 200, 1000, 0.02)),
+        Instance::new("cover 300x3000", Judge, || Covering::random(2, 300, 3000, 0.02)),
+        Instance::new("median 30", Choose, || Median::random(0, 30, 5, false)),
+        Instance::new("median 60", Judge, || Median::random(1, 60, 8, false)),
+        Instance::new("median 40 sum", Judge, || Median::random(2, 40, 6, true)),
+        Instance::new("median 80 sum", Choose, || Median::random(3, 80, 10, true)),
+        Instance::new("location 20x50", Choose, || Location::random(0, 20, 50, false)),
+        Instance::new("location 60x200", Judge, || Location::random(1, 60, 200, false)),
+        Instance::new("location 20x40 capacities", Judge, || Location::random(2, 20, 40, true)),
+        Instance::new("location 50x150 capacities", Choose, || Location::random(3, 50, 150, true)),
+        Instance::new("eigenvalue 20 of 10", Choose, || Eigenvalue::random(0, 20, 10)),
+        Instance::new("eigenvalue 40 of 60", Judge, || Eigenvalue::random(1, 40, 60)),
+        Instance::new("eigenvalue 100 of 30", Choose, || Eigenvalue::random(2, 100, 30)),
+        Instance::new("cut 20", Judge, || Cut::random(0, 20)),
+        Instance::new("cut 50", Choose, || Cut::random(1, 50)),
+        Instance::new("two-stage 5x4", Judge, || two_stage(0, 5, 4)),
+        Instance::new("two-stage 20x10", Judge, || two_stage(1, 20, 10)),
+        Instance::new("two-stage 50x8", Judge, || two_stage(2, 50, 8)),
+        Instance::new("knapsack 5x100", Judge, || knapsack(0, 5, 100)),
+        Instance::new("knapsack 10x250", Choose, || knapsack(1, 10, 250)),
+        Instance::new("knapsack 30x500", Judge, || knapsack(2, 30, 500)),
+        Instance::new("path 3 resources", Choose, || Paths::with_resources(0, Grid { layers: 20, width: 15 }, 3)),
+        Instance::new("path 10 resources", Judge, || Paths::with_resources(1, Grid { layers: 40, width: 30 }, 10)),
+        Instance::new("flow 10 commodities", Judge, || Paths::with_capacities(0, Grid { layers: 8, width: 6 }, 10)),
+        Instance::new("flow 60 commodities", Choose, || Paths::with_capacities(1, Grid { layers: 12, width: 12 }, 60)),
+        Instance::new("units 24x10", Judge, || units(0, 24, 10, 20)),
+        Instance::new("units 48x30", Choose, || units(1, 48, 30, 50)),
+        Instance::new("units 96x100", Judge, || units(2, 96, 100, 30)),
+    ]
+}
