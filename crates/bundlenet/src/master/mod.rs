@@ -15,6 +15,7 @@ mod quadratic;
 mod simplex;
 
 pub(crate) use component::ComponentProposer;
+pub(crate) use product::first_work;
 pub(crate) use proximity::Proximity;
 pub use proximity::Strategy;
 pub(crate) use quadratic::QuadraticProposer;

@@ -17,6 +17,7 @@
 use bundlenet_linalg::Cholesky;
 
 use crate::model::{Component, ComponentBundle, Model};
+use crate::oracle::Minorants;
 
 /// Sweeps in a round.
 const SWEEPS: usize = 2;
@@ -85,6 +86,25 @@ pub(crate) struct ProductMaster {
 const ENTRY_WORK: f64 = 6.0;
 const PRODUCT_WORK: f64 = 3.0;
 const FACTOR_WORK: f64 = 0.045;
+
+/// Rounds of a typical solve.
+const ROUNDS: f64 = 3.0;
+
+/// Estimated work of the first solves, in nanoseconds, before any is counted. `minorants` are those of one evaluation:
+/// each component with entries has one free weight, but a solution has no more of them than variables. If no component
+/// has entries yet, every variable is expected to get one.
+pub(crate) fn first_work(minorants: &Minorants, dim: usize) -> f64 {
+    let dim = dim as f64;
+    let components = (0..minorants.len()).filter(|&index| !minorants.subgradient(index).1.is_empty()).count();
+    let (components, entries) = match (components, minorants.rows().entries().len()) {
+        (0, _) | (_, 0) => (minorants.len() as f64, dim),
+        (components, entries) => (components as f64, entries as f64),
+    };
+    let free = components.min(dim);
+    let sweeps = (SWEEPS + 1) as f64 * ENTRY_WORK * entries;
+    let products = PRODUCT_WORK * 0.5 * (entries * free / components).powi(2) / dim;
+    ROUNDS * (sweeps + products + FACTOR_WORK * free.powi(3) / 6.0)
+}
 
 /// The cuts with weight, of components with at least two such cuts.
 #[derive(Clone, Debug, Default)]

@@ -9,7 +9,7 @@ use bundlenet_linalg::sparse::{pairs, sparse_dot};
 
 use super::phase::{CONSTANTS, End, Phase, Situation, next_phase};
 use super::{BundleMethod, Gap, Minimize, NetworkMethod, Progress};
-use crate::master::{ComponentProposer, Proposer, Proximity, QuadraticProposer, Spent, Strategy};
+use crate::master::{ComponentProposer, Proposer, Proximity, QuadraticProposer, Spent, Strategy, first_work};
 use crate::model::{Bundle, ComponentBundle, FIRST_CUTS, Model, Pruning, Saved, StepLength, Weighing};
 use crate::oracle::{CutsOf, Detail, Evaluation, EvaluationError, Function, Primal};
 
@@ -84,10 +84,25 @@ impl Auto {
         Self { components: Some(components), component_work: Some(0.0), ..Self::begin(Phase::Components, prunings) }
     }
 
+    /// Begins with cuts of the whole function. The component method waits.
+    pub(crate) fn with_aggregated(
+        aggregated: BundleMethod<QuadraticProposer>,
+        components: BundleMethod<ComponentProposer>,
+        component_work: f64,
+        prunings: Prunings,
+    ) -> Self {
+        Self {
+            aggregated: Some(aggregated),
+            components: Some(components),
+            component_work: Some(component_work),
+            tally: Tally { first_gap: f64::INFINITY, ..Tally::default() },
+            ..Self::begin(Phase::Aggregated, prunings)
+        }
+    }
+
     fn situation(&self, function: &Function<'_>) -> Situation {
         let last = self.bests.len().saturating_sub(1);
         let since = |step: usize| self.bests.get(step).zip(self.bests.last()).map_or(0.0, |(first, last)| first - last);
-        let active = self.active();
         let by_components = self.components.as_ref().is_some_and(BundleMethod::is_provable);
         let without = self.aggregated.as_ref().is_some_and(BundleMethod::is_provable);
         Situation {
@@ -97,7 +112,8 @@ impl Auto {
             decrease: since(0),
             recent_decrease: since(last.saturating_sub(CONSTANTS.window)),
             dim: function.dim(),
-            gap: active.map_or(f64::INFINITY, |method| method.promised_gap(function)),
+            components: function.components(),
+            gap: self.promised_gap(function),
             first_gap: self.tally.first_gap,
             oracle_work: function.work(),
             component_work: self.component_work,
@@ -138,8 +154,7 @@ impl Auto {
 
     /// Enters another phase. If the centre moves to another point, the evaluation there is a step.
     fn enter(&mut self, next: Phase, function: &mut Function<'_>) -> Result<Option<Progress>, EvaluationError> {
-        let situation = self.situation(function);
-        let (first_gap, last_word, proof_work) = (situation.gap, self.tally.end, self.work);
+        let (first_gap, last_word, proof_work) = (self.promised_gap(function), self.tally.end, self.work);
         self.tally = Tally { first_gap, last_word, proof_work, ..Tally::default() };
         let before = std::mem::replace(&mut self.phase, next);
         match (before, next) {
@@ -240,7 +255,7 @@ impl Auto {
                     if is_step && !network.last_seen().minorants.is_empty() {
                         recent.push(function.evaluations(), network.last_seen());
                     }
-                    self.component_work = recent.entries().map(|entries| CONSTANTS.first_master_work(entries));
+                    self.component_work = recent.first_work();
                 }
             }
             Phase::Aggregated => {
@@ -308,6 +323,10 @@ impl Minimize for Auto {
         Some(Saved { step_length, ..recent.save(since) })
     }
 
+    fn promised_gap(&self, function: &Function<'_>) -> f64 {
+        self.active().map_or(f64::INFINITY, |method| method.promised_gap(function))
+    }
+
     fn gap(&mut self, best: f64, function: &mut Function<'_>) -> Option<Gap> {
         if let (Some(aggregated), Some(components)) = (&mut self.aggregated, &self.components) {
             aggregated.adopt(components);
@@ -337,9 +356,9 @@ impl Recent {
         self.0.push((number, evaluation.clone()));
     }
 
-    /// Largest number of subgradient entries in one evaluation.
-    fn entries(&self) -> Option<usize> {
-        self.0.iter().map(|(_, evaluation)| evaluation.minorants.rows().entries().len()).max()
+    /// Estimated work of the first component masters: that of the evaluation with the largest subgradients.
+    fn first_work(&self) -> Option<f64> {
+        self.0.iter().map(|(_, seen)| first_work(&seen.minorants, seen.point.len())).reduce(f64::max)
     }
 
     /// The cuts of evaluations with numbers above `since`.

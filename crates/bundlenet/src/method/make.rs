@@ -5,10 +5,10 @@ use std::sync::Arc;
 use super::adam::Adam;
 use super::auto::Auto;
 use super::descent::Descent;
-use super::phase::CONSTANTS;
+use super::phase::{CONSTANTS, Opening, Phase, first_phase};
 use super::settings::{AutoSettings, BundleSettings, Cuts, Method};
 use super::{BundleMethod, Inherited, Minimize};
-use crate::master::{ComponentProposer, Proximity, QuadraticProposer, Strategy};
+use crate::master::{ComponentProposer, Proximity, QuadraticProposer, Strategy, first_work};
 use crate::model::{Bundle, ComponentBundle, Model, Pruning, Weighing};
 use crate::network::{FeatureSource, Network, NetworkProposer, Real, Tracker, network_of};
 use crate::oracle::{Evaluation, Function};
@@ -59,15 +59,26 @@ impl Maker<'_, '_> {
     }
 
     fn auto(self, settings: &AutoSettings) -> Box<dyn Minimize> {
-        // Networks are trained from 0. From a better point, or with cuts, an exact master is the better start.
-        let is_warm = self.inherited.is_some() || self.start.point.iter().any(|&entry| entry != 0.0);
         let prunings = settings.pruning.of_both();
         let exact = BundleSettings { pruning: settings.pruning.clone(), ..BundleSettings::default() };
-        if is_warm || CONSTANTS.network_steps(self.function.dim()) == 0 {
-            if self.has_components() {
-                return Box::new(Auto::with_components(self.components(&exact), prunings));
+        let component_work = self.has_components().then(|| first_work(&self.start.minorants, self.function.dim()));
+        let opening = Opening {
+            dim: self.function.dim(),
+            components: self.function.components(),
+            oracle_work: self.function.work(),
+            component_work,
+            has_cuts: self.inherited.is_some(),
+            is_zero: self.start.point.iter().all(|&entry| entry == 0.0),
+        };
+        match (first_phase(&opening, &CONSTANTS), component_work) {
+            (Phase::Network, _) => {}
+            (Phase::Aggregated, Some(work)) => {
+                let waiting = Self { start: self.start.clone(), inherited: None, ..self };
+                let (aggregated, components) = (self.aggregated(&exact), waiting.components(&exact));
+                return Box::new(Auto::with_aggregated(aggregated, components, work, prunings));
             }
-            return Box::new(self.aggregated(&exact));
+            (Phase::Aggregated, None) => return Box::new(self.aggregated(&exact)),
+            _ => return Box::new(Auto::with_components(self.components(&exact), prunings)),
         }
         let network = network_of(settings.model.as_ref());
         let cap = settings.pruning.max_cuts;

@@ -24,8 +24,9 @@ pub(crate) struct Situation {
     /// Decrease of the best value in the network phase, and in its last [`Constants::window`] steps.
     pub(crate) decrease: f64,
     pub(crate) recent_decrease: f64,
-    /// Number of variables.
+    /// Number of variables, and of components.
     pub(crate) dim: usize,
+    pub(crate) components: usize,
     /// Decrease predicted by the last proposal over `max(1, |f|)`, and the same at the begin of this phase.
     pub(crate) gap: f64,
     pub(crate) first_gap: f64,
@@ -67,19 +68,16 @@ pub(crate) struct Constants {
     /// that is less. With as many cuts as variables an exact model is nearly complete.
     pub(crate) most_steps: usize,
     pub(crate) steps_per_variable: f64,
-    /// Work of the first component masters, in nanoseconds, divided by the square of the number of subgradient entries
-    /// of an evaluation (`cargo bench --bench components`).
-    pub(crate) first_master_work: f64,
     /// Work of a step without components, in nanoseconds and without its evaluation: a constant, and an amount for each
     /// variable (`cargo bench --bench methods`).
     pub(crate) aggregated_work: f64,
     pub(crate) aggregated_work_per_variable: f64,
-    /// Number of aggregated steps that gain as much as one component step at a gap of 1 %. The number grows with this
-    /// power of one over the gap.
-    pub(crate) worth: f64,
-    pub(crate) worth_power: f64,
     /// Components are left after this number of consecutive component steps that are not worth their work.
     pub(crate) slow_steps: usize,
+    /// Number of aggregated steps that gain as much as one component step at a gap of 1. The number grows with this
+    /// power of one over the gap, up to the number of independent cuts in an evaluation.
+    pub(crate) worth: f64,
+    pub(crate) worth_power: f64,
     /// Components are tried again when the gap has shrunk to this share of its value at their end.
     pub(crate) closer: f64,
     /// Factor from the step length of the network to that of the component master.
@@ -95,12 +93,11 @@ pub(crate) const CONSTANTS: Constants = Constants {
     patience: 4,
     most_steps: 100,
     steps_per_variable: 0.25,
-    first_master_work: 7.0,
     aggregated_work: 5e3,
     aggregated_work_per_variable: 25.0,
-    worth: 15.0,
-    worth_power: 0.4,
     slow_steps: 2,
+    worth: 2.0,
+    worth_power: 0.4,
     closer: 0.1,
     component_eta: 10.0,
     aggregated_eta: 0.1,
@@ -113,11 +110,6 @@ impl Constants {
         if steps < self.window { 0 } else { steps.min(self.most_steps) }
     }
 
-    /// Work of the first component masters, from the number of subgradient entries of an evaluation.
-    pub(crate) fn first_master_work(&self, entries: usize) -> f64 {
-        self.first_master_work * (entries as f64).powi(2)
-    }
-
     /// Whether the next evaluation of the network is kept by component. True for the first ones, which show the size of
     /// the subgradients, and for those that may be the last.
     pub(crate) fn keeps_components(&self, situation: &Situation) -> bool {
@@ -128,15 +120,10 @@ impl Constants {
 }
 
 impl Situation {
-    /// Whether a component step is worth its work, compared with aggregated steps.
+    /// Whether a component step is worth its work.
     pub(crate) fn is_worth(&self, constants: &Constants) -> bool {
-        let Some(master) = self.component_work else { return false };
-        let without =
-            self.oracle_work + constants.aggregated_work + constants.aggregated_work_per_variable * self.dim as f64;
-        // A promise beyond the value itself says nothing of the gap.
-        let gap = self.gap.clamp(f64::MIN_POSITIVE, 1.0);
-        let steps = constants.worth * (0.01 / gap).powf(constants.worth_power);
-        self.oracle_work + master <= without * steps
+        let Self { oracle_work, component_work, dim, components, gap, .. } = *self;
+        is_worth(constants, (oracle_work, component_work), (dim, components), gap)
     }
 
     /// Whether the network still makes progress, and components would not be cheaper.
@@ -144,9 +131,51 @@ impl Situation {
         let is_new = self.steps < constants.patience;
         let is_moving = self.steps < constants.window || self.recent_decrease > constants.little * self.decrease;
         let has_moved = is_new || self.decrease > 0.0;
-        // Components need far fewer evaluations: they are better if an evaluation costs more than their master.
-        let is_cheap = is_new || self.component_work.is_none_or(|master| self.oracle_work < master);
-        self.end.is_none() && self.steps < constants.network_steps(self.dim) && is_moving && has_moved && is_cheap
+        let is_dearer = is_new || !self.is_worth(constants);
+        self.end.is_none() && self.steps < constants.network_steps(self.dim) && is_moving && has_moved && is_dearer
+    }
+}
+
+/// Whether a component step is worth its work: it takes no more than the aggregated steps that gain as much. An
+/// evaluation of `m` components in `n` variables has up to `min(m, n)` independent cuts, so it gains no more than that
+/// number of aggregated steps.
+fn is_worth(
+    constants: &Constants,
+    (oracle_work, component_work): (f64, Option<f64>),
+    (dim, components): (usize, usize),
+    gap: f64,
+) -> bool {
+    let Some(master) = component_work else { return false };
+    let without = oracle_work + constants.aggregated_work + constants.aggregated_work_per_variable * dim as f64;
+    // A promise beyond the value itself says nothing of the gap.
+    let gap = gap.clamp(f64::MIN_POSITIVE, 1.0);
+    let steps = (constants.worth * gap.powf(-constants.worth_power)).min(components.min(dim) as f64);
+    oracle_work + master <= without * steps
+}
+
+/// The numbers that decide about the first phase.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Opening {
+    /// As in [`Situation`].
+    pub(crate) dim: usize,
+    pub(crate) components: usize,
+    pub(crate) oracle_work: f64,
+    pub(crate) component_work: Option<f64>,
+    /// Whether there are cuts of an earlier run.
+    pub(crate) has_cuts: bool,
+    /// Whether the start is 0, as in the training of networks.
+    pub(crate) is_zero: bool,
+}
+
+/// The first phase: component cuts if their masters are worth it. They need fewer evaluations than any other method.
+/// Otherwise a network, if there are enough variables to judge it.
+pub(crate) fn first_phase(opening: &Opening, constants: &Constants) -> Phase {
+    let Opening { dim, components, oracle_work, component_work, has_cuts, is_zero } = *opening;
+    let is_worth = is_worth(constants, (oracle_work, component_work), (dim, components), 1.0);
+    match () {
+        () if is_worth || (has_cuts && component_work.is_some()) => Phase::Components,
+        () if is_zero && !has_cuts && constants.network_steps(dim) > 0 => Phase::Network,
+        () => Phase::Aggregated,
     }
 }
 
@@ -179,6 +208,7 @@ mod tests {
         decrease: 100.0,
         recent_decrease: 1.0,
         dim: 800,
+        components: 225,
         gap: 0.01,
         first_gap: 1.0,
         oracle_work: 8e3,
@@ -240,12 +270,5 @@ mod tests {
         ] {
             assert_eq!(next_phase(&situation, &CONSTANTS), expected, "{name}");
         }
-    }
-
-    #[test]
-    fn components_are_worth_more_near_the_optimum() {
-        let at = |gap: f64, master: f64| Situation { gap, component_work: Some(master), ..NETWORK };
-        assert!(at(0.01, 4e5).is_worth(&CONSTANTS) && !at(0.01, 6e5).is_worth(&CONSTANTS));
-        assert!(at(1e-4, 3e6).is_worth(&CONSTANTS) && !at(1.0, 1e5).is_worth(&CONSTANTS));
     }
 }

@@ -162,6 +162,11 @@ impl<'a> Function<'a> {
         self.linear.is_some()
     }
 
+    /// Number of components; 1 unless the function is a sum.
+    pub(crate) fn components(&self) -> usize {
+        self.components
+    }
+
     /// Coefficients of the linear part, scaled. Empty if the function is not a sum.
     pub(crate) fn linear(&self) -> &[f64] {
         self.linear.as_deref().unwrap_or(&[])
