@@ -74,7 +74,7 @@ mod components {
     /// Later trial points aim at this multiple of the way to the minimum of the model with the new cuts. `FACTORS`
     /// bounds the factor; each step applies its square root.
     pub(super) const BEYOND_REACH: f64 = 1.85;
-    pub(super) const FACTORS: (f64, f64) = (0.5, 2.0);
+    pub(super) const FACTORS: (f64, f64) = (0.5, 4.0);
     /// Factor on the minimum of the parabola, for the new centre. The value of the centre is only an upper bound.
     pub(super) const BEYOND_PARABOLA: f64 = 1.5;
 }

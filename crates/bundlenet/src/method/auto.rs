@@ -159,10 +159,7 @@ impl Auto {
         let before = std::mem::replace(&mut self.phase, next);
         match (before, next) {
             (Phase::Network, _) => self.leave_network(function),
-            (Phase::Components, _) => {
-                self.aggregate(function);
-                Ok(None)
-            }
+            (Phase::Components, _) => self.leave_components(function),
             _ => self.return_to_components(function),
         }
     }
@@ -193,11 +190,21 @@ impl Auto {
         Ok(None)
     }
 
-    /// Starts the aggregated phase with two cuts of the whole function: the weighted sum of all cuts, and the newest
-    /// one.
-    fn aggregate(&mut self, function: &mut Function<'_>) {
-        let Some(components) = &mut self.components else { return };
+    /// Continues an earlier aggregated phase from the centre of the components, or begins the first one.
+    fn leave_components(&mut self, function: &mut Function<'_>) -> Result<Option<Progress>, EvaluationError> {
+        let Some(components) = &mut self.components else { return Ok(None) };
         components.prove(function);
+        if let Some(aggregated) = &mut self.aggregated {
+            return aggregated.move_to(function, components).map(Some);
+        }
+        self.aggregate(function);
+        Ok(None)
+    }
+
+    /// Begins the first aggregated phase with two cuts of the whole function: the weighted sum of all cuts, and the
+    /// newest one.
+    fn aggregate(&mut self, function: &Function<'_>) {
+        let Some(components) = &self.components else { return };
         let eta = CONSTANTS.aggregated_eta * components.proposal().eta;
         let proximity = Proximity::new(Strategy::Adaptive, eta.max(f64::MIN_POSITIVE));
         let proposer = QuadraticProposer::new(proximity, function.domain(), function.dim());
@@ -220,11 +227,8 @@ impl Auto {
 
     /// Continues the component method from the centre of the aggregated phase.
     fn return_to_components(&mut self, function: &mut Function<'_>) -> Result<Option<Progress>, EvaluationError> {
-        let (Some(components), Some(aggregated)) = (&mut self.components, self.aggregated.take()) else {
-            return Ok(None);
-        };
-        self.earlier = self.earlier + aggregated.spent();
-        components.move_to(function, &aggregated).map(Some)
+        let (Some(components), Some(aggregated)) = (&mut self.components, &self.aggregated) else { return Ok(None) };
+        components.move_to(function, aggregated).map(Some)
     }
 
     /// Takes one step in this phase.

@@ -78,7 +78,6 @@ impl<P: Proposer> BundleMethod<P> {
     pub(crate) fn adopt<Q: Proposer>(&mut self, other: &BundleMethod<Q>) {
         self.best = self.best.min(other.best);
         self.lower_bound = self.lower_bound.max(other.lower_bound);
-        self.horizon = other.horizon;
     }
 
     /// Takes over the results of another method and moves the centre to its centre. Needs one evaluation.
@@ -91,8 +90,9 @@ impl<P: Proposer> BundleMethod<P> {
         self.seen.point.copy_from_slice(&other.model.centre().point);
         function.visit(&mut self.seen, self.detail)?;
         self.best = self.best.min(self.seen.value);
-        let sight = self.model.look(&self.seen, &self.proposal);
-        self.model.update(&self.seen, sight, 1.0, &self.proposal, self.pruning);
+        let step = Proposal::step(&self.model.centre().point, &self.seen.point);
+        let sight = self.model.look(&self.seen, &step);
+        self.model.update(&self.seen, sight, 1.0, &step, self.pruning);
         self.is_fresh = false;
         Ok(Progress::Step(StepReport { is_serious: Some(true), cuts: Some(self.model.len()), ..StepReport::default() }))
     }

@@ -131,8 +131,9 @@ impl Situation {
         let is_new = self.steps < constants.patience;
         let is_moving = self.steps < constants.window || self.recent_decrease > constants.little * self.decrease;
         let has_moved = is_new || self.decrease > 0.0;
-        let is_dearer = is_new || !self.is_worth(constants);
-        self.end.is_none() && self.steps < constants.network_steps(self.dim) && is_moving && has_moved && is_dearer
+        // Components need far fewer evaluations: they are better if an evaluation costs more than their master.
+        let is_cheap = is_new || self.component_work.is_none_or(|master| self.oracle_work < master);
+        self.end.is_none() && self.steps < constants.network_steps(self.dim) && is_moving && has_moved && is_cheap
     }
 }
 
@@ -167,15 +168,17 @@ pub(crate) struct Opening {
     pub(crate) is_zero: bool,
 }
 
-/// The first phase: component cuts if their masters are worth it. They need fewer evaluations than any other method.
-/// Otherwise a network, if there are enough variables to judge it.
+/// The first phase. Component cuts need far fewer evaluations than any other method: they come first if an evaluation
+/// costs more than their master. Otherwise a network comes first, if there are enough variables to judge it.
 pub(crate) fn first_phase(opening: &Opening, constants: &Constants) -> Phase {
     let Opening { dim, components, oracle_work, component_work, has_cuts, is_zero } = *opening;
+    let suits_network = is_zero && !has_cuts && constants.network_steps(dim) > 0;
     let is_worth = is_worth(constants, (oracle_work, component_work), (dim, components), 1.0);
-    match () {
-        () if is_worth || (has_cuts && component_work.is_some()) => Phase::Components,
-        () if is_zero && !has_cuts && constants.network_steps(dim) > 0 => Phase::Network,
-        () => Phase::Aggregated,
+    match component_work {
+        Some(master) if has_cuts || master <= oracle_work => Phase::Components,
+        _ if suits_network => Phase::Network,
+        Some(_) if is_worth => Phase::Components,
+        _ => Phase::Aggregated,
     }
 }
 

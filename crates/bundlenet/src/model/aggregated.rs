@@ -358,10 +358,11 @@ impl Bundle {
 
 impl Bundle {
     /// Writes the products of all subgradients with the step from the centre to the trial point. The Gram matrix gives
-    /// them, unless bounds change the direction or a cut with weight has just been removed.
+    /// them, unless the step is not a weighted sum of cuts, bounds change the direction, or a cut with weight has just
+    /// been removed.
     fn write_slopes(&mut self, proposal: &Proposal, are_weights_whole: bool) {
         let mut slopes = std::mem::take(&mut self.slopes);
-        if self.is_free && are_weights_whole {
+        if self.is_free && are_weights_whole && !proposal.weights.is_empty() {
             self.gram_combine(&proposal.weights, &mut slopes);
         } else {
             self.products(&proposal.direction, &mut slopes);

@@ -38,6 +38,14 @@ impl Proposal {
         }
     }
 
+    /// The step from one point to another. It is no weighted sum of cuts.
+    pub(crate) fn step(from: &[f64], to: &[f64]) -> Self {
+        let mut proposal = Self { eta: 1.0, ..Self::new(from.len()) };
+        let entries = proposal.direction.numbers_mut(from.len()).iter_mut().zip(from.iter().zip(to));
+        entries.for_each(|(entry, (from, to))| *entry = from - to);
+        proposal
+    }
+
     /// Decrease that the model predicts, `v = eta |w|^2 + sigma`.
     pub(crate) fn decrease(&self) -> f64 {
         self.eta * self.norm_squared + self.sigma
