@@ -5,6 +5,7 @@
 pub mod enumeration;
 pub mod foreign;
 pub mod memory;
+pub mod outside;
 pub mod programs;
 pub mod public;
 pub mod random;
