@@ -1,10 +1,10 @@
 //! Methods from the literature that the library does not have: Kelley's cutting planes and Polyak's step. Benches and tests
 //! compare with them.
 
-use std::time::Instant;
-
 use bundlenet::{Minorants, Oracle, Sense, TraceRow};
 use microlp::{ComparisonOp, OptimizationDirection, SolveOutcome, Variable};
+
+use crate::clock::Stopwatch;
 
 /// Limits of a run.
 #[derive(Clone, Copy)]
@@ -17,7 +17,7 @@ pub struct Limits {
 
 /// The calls of a run: best values and times.
 struct Trace {
-    begin: Instant,
+    watch: Stopwatch,
     sign: f64,
     limits: Limits,
     rows: Vec<TraceRow>,
@@ -25,7 +25,7 @@ struct Trace {
 
 impl Trace {
     fn new(oracle: &dyn Oracle, limits: Limits) -> Self {
-        Self { begin: Instant::now(), sign: oracle.sense().sign(), limits, rows: vec![] }
+        Self { watch: Stopwatch::start(), sign: oracle.sense().sign(), limits, rows: vec![] }
     }
 
     /// Records a value. Returns whether the run goes on.
@@ -34,7 +34,7 @@ impl Trace {
             .rows
             .last()
             .map_or(value, |row| if self.sign * value < self.sign * row.best { value } else { row.best });
-        let seconds = self.begin.elapsed().as_secs_f64();
+        let seconds = self.watch.read();
         self.rows.push(TraceRow { step: self.rows.len(), value, best, seconds });
         let Limits { calls, seconds: most, target } = self.limits;
         self.rows.len() < calls && seconds < most && self.sign * best > self.sign * target

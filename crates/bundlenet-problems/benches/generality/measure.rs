@@ -9,6 +9,7 @@ use bundlenet::{
     Solver, StepSettings, TraceRow,
 };
 use bundlenet_linalg::Stream;
+use bundlenet_testing::clock::Stopwatch;
 use bundlenet_testing::foreign::{Instance, Price};
 use bundlenet_testing::outside::{self, kelley, polyak};
 
@@ -36,7 +37,7 @@ const PATIENCE: f64 = 0.05;
 /// Largest number of variables and components of the linear programs of Kelley's method.
 const PROGRAM: usize = 150;
 
-/// Calls and seconds to a gap.
+/// Calls and seconds to a gap. All seconds are those of the processor.
 pub(crate) type Reached = Option<(usize, f64)>;
 
 /// A method on a function.
@@ -47,8 +48,8 @@ pub(crate) struct Figures {
     pub(crate) dear: [Reached; 3],
     /// By gap, if the oracle states its work.
     pub(crate) cheap: [Reached; 3],
-    /// Best value of all runs.
-    pub(crate) best: f64,
+    /// Best value of all runs, if there are any.
+    pub(crate) best: Option<f64>,
 }
 
 /// A function as it is measured.
@@ -95,19 +96,27 @@ impl Task<'_> {
 
     /// One run of a method of the library. It ends at the smallest gap, at a limit, or far behind `known`.
     fn own(self, name: &str, price: Price, known: Reached) -> Vec<TraceRow> {
-        let target = Some(self.target());
-        let limits = Limits { oracle_calls: Some(CALLS), seconds: Some(SECONDS), target, ..Limits::default() };
+        // The limit of wall time is for a busy machine.
+        let (target, seconds) = (Some(self.target()), Some(4.0 * SECONDS));
+        let limits = Limits { oracle_calls: Some(CALLS), seconds, target, ..Limits::default() };
         let tolerance = 1e-7 * self.unit().min(1.0);
         let settings = Settings { method: method(name), limits, tolerance, ..Settings::default() };
-        let mut watch = |record: &Record| {
-            let is_behind = known.is_some_and(|(calls, seconds)| {
-                record.oracle_calls as f64 > SLACK * calls as f64 && record.seconds > PATIENCE.max(SLACK * seconds)
-            });
-            if is_behind { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
-        };
         let start = self.instance.start();
-        let solver = Solver::new(settings).unwrap().observe(&mut watch).start(&start);
-        solver.solve(&mut self.instance.oracle(price)).unwrap().trace
+        let mut oracle = self.instance.oracle(price);
+        let mut trace = Vec::with_capacity(CALLS);
+        let mut stopwatch = Stopwatch::start();
+        let mut watch = |record: &Record| {
+            let seconds = stopwatch.read();
+            let calls = record.oracle_calls;
+            trace.push(TraceRow { step: calls - 1, value: record.value, best: record.best, seconds });
+            let is_behind = |(best, least): (usize, f64)| {
+                calls as f64 > SLACK * best as f64 && seconds > PATIENCE.max(SLACK * least)
+            };
+            let is_over = seconds > SECONDS || known.is_some_and(is_behind);
+            if is_over { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        };
+        Solver::new(settings).unwrap().observe(&mut watch).start(&start).solve(&mut oracle).unwrap();
+        trace
     }
 
     /// One run of a method outside the library.
@@ -124,20 +133,21 @@ impl Task<'_> {
     }
 
     /// One run: calls and seconds to each gap, and the best value.
-    fn run(self, name: &str, price: Price, known: Reached) -> ([Reached; 3], f64) {
+    fn run(self, name: &str, price: Price, known: Reached) -> ([Reached; 3], Option<f64>) {
         let trace = if OUTSIDE.contains(&name) { self.outside(name) } else { self.own(name, price, known) };
         let reached = GAPS.map(|gap| {
             let is_there = |best: f64| (best - self.optimum).abs() <= gap * self.unit();
             trace.iter().find(|row| is_there(row.best)).map(|row| (row.step + 1, row.seconds))
         });
-        (reached, trace.last().map_or(self.sign() * f64::INFINITY, |row| row.best))
+        (reached, trace.last().map(|row| row.best))
     }
 
     /// The first runs of a method.
     fn figures(self, name: &str, known: Reached) -> Figures {
         let (cheap, best) = self.run(name, Price::Cheap, known);
         let (dear, dear_best) = if depends_on_work(name) { self.run(name, Price::Dear, known) } else { (cheap, best) };
-        let best = if self.sign() * dear_best < self.sign() * best { dear_best } else { best };
+        let best = [best, dear_best].into_iter().flatten().map(|best| self.sign() * best).reduce(f64::min);
+        let best = best.map(|best| self.sign() * best);
         Figures { method: name.to_string(), dear, cheap, best }
     }
 
@@ -192,9 +202,9 @@ impl Task<'_> {
             let mut point = self.instance.start();
             point.iter_mut().for_each(|entry| *entry += self.reach / 2.0 * stream.symmetric());
             domain.project(&mut point);
-            let begin = Instant::now();
+            let mut stopwatch = Stopwatch::start();
             black_box(oracle.evaluate(black_box(&point), &mut subgradient).unwrap());
-            times.push(begin.elapsed().as_secs_f64());
+            times.push(stopwatch.read());
         }
         times.sort_by(f64::total_cmp);
         (oracle.work().unwrap(), 1e9 * times[times.len() / 2])

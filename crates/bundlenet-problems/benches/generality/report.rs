@@ -114,7 +114,7 @@ pub(crate) fn figures_in(known: &Value, name: &str) -> Vec<Figures> {
         method: value["method"].as_str().unwrap().to_string(),
         dear: reached(&value["dear"]),
         cheap: reached(&value["cheap"]),
-        best: value["best"].as_f64().unwrap(),
+        best: value["best"].as_f64(),
     };
     methods.map(of_method).filter(|figures| figures.method != "auto").collect()
 }
