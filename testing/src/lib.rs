@@ -2,9 +2,11 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, missing_docs, reason = "tests may fail loudly")]
 
+pub mod clock;
 pub mod enumeration;
 pub mod foreign;
 pub mod memory;
+pub mod outside;
 pub mod programs;
 pub mod public;
 pub mod random;

@@ -65,6 +65,6 @@ impl Oracle for Covering {
     }
 
     fn work(&self) -> Option<f64> {
-        Some(1.5 * self.entries as f64 + 5.0 * self.costs.len() as f64)
+        Some(2.0 * self.entries as f64 + 8.0 * self.costs.len() as f64)
     }
 }

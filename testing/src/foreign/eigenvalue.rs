@@ -63,12 +63,14 @@ impl Oracle for Eigenvalue {
 
     fn work(&self) -> Option<f64> {
         let order = self.constant.order() as f64;
-        Some(WORK_OF_PAIR * order.powi(3) + 4.0 * order * self.dim() as f64)
+        Some(work_of_pair(order) + 4.0 * order * self.dim() as f64)
     }
 }
 
-/// Nanoseconds of an eigenvalue, over the cube of the order.
-const WORK_OF_PAIR: f64 = 2.5;
+/// Nanoseconds of an eigenvalue.
+fn work_of_pair(order: f64) -> f64 {
+    0.12 * order.powi(3) + 12.0 * order.powi(2)
+}
 
 /// `n lambda_max(C + diag(x)) - sum x` with `C` a quarter of the Laplacian of a graph: the semidefinite bound of its
 /// maximum cut.
@@ -111,6 +113,6 @@ impl Oracle for Cut {
     }
 
     fn work(&self) -> Option<f64> {
-        Some(WORK_OF_PAIR * (self.dim() as f64).powi(3))
+        Some(work_of_pair(self.dim() as f64))
     }
 }

@@ -1,6 +1,7 @@
 //! The list of all functions, and their halves.
 
 use bundlenet::Oracle;
+use bundlenet_linalg::Stream;
 use bundlenet_problems::Academic;
 
 use super::{
@@ -20,8 +21,7 @@ pub struct Instance {
     pub name: String,
     pub half: Half,
     make: Box<dyn Fn() -> Box<dyn Oracle> + Send + Sync>,
-    /// The start point; 0 if `None`.
-    pub start: Option<Vec<f64>>,
+    start: Option<Vec<f64>>,
     /// The optimum, if it is published.
     pub optimum: Option<f64>,
 }
@@ -34,7 +34,7 @@ impl Instance {
 
     fn academic(function: Academic, half: Half) -> Self {
         let name = format!("academic {function}");
-        let (start, optimum) = (Some(function.start()), Some(function.optimum()));
+        let (start, optimum) = (Some(moved(function.start())), Some(function.optimum()));
         Self { start, optimum, ..Self::new(&name, half, move || function) }
     }
 
@@ -49,10 +49,23 @@ impl Instance {
         if self.family() == "maxima" { optimum.abs() } else { optimum.abs().max(1.0) }
     }
 
+    /// The start point: 0 for a dual.
+    pub fn start(&self) -> Vec<f64> {
+        self.start.clone().unwrap_or_else(|| vec![0.0; (self.make)().dim()])
+    }
+
     /// The function, with stated work or without.
     pub fn oracle(&self, price: Price) -> Priced {
         Priced { oracle: (self.make)(), price }
     }
+}
+
+/// The point, each entry moved by up to 0.1. From the published start points some methods hit the minimiser of some
+/// functions at once, because all numbers are round: Adam with its first step of length 1, for example.
+fn moved(mut point: Vec<f64>) -> Vec<f64> {
+    let mut stream = Stream::new(1, "start", 0);
+    point.iter_mut().for_each(|entry| *entry += 0.1 * stream.symmetric());
+    point
 }
 
 /// All functions.

@@ -104,7 +104,7 @@ impl Oracle for Location {
     }
 
     fn work(&self) -> Option<f64> {
-        Some(if self.capacities.is_some() { 15.0 } else { 2.0 } * self.costs.len() as f64)
+        Some(if self.capacities.is_some() { 4.0 } else { 2.0 } * self.costs.len() as f64)
     }
 
     fn as_sum(&mut self) -> Option<&mut dyn SumOracle> {

@@ -108,7 +108,7 @@ impl Oracle for Median {
     }
 
     fn work(&self) -> Option<f64> {
-        Some(13.0 * self.distances.len() as f64)
+        Some(5.0 * self.distances.len() as f64)
     }
 
     fn as_sum(&mut self) -> Option<&mut dyn SumOracle> {

@@ -176,7 +176,7 @@ impl Oracle for Paths {
 
     fn work(&self) -> Option<f64> {
         let followed = self.commodities.len() * self.grid.layers * self.entries / self.costs.len();
-        Some(5.0 * self.costs.len() as f64 + 1.5 * self.entries as f64 + 3.0 * followed as f64)
+        Some(4.0 * self.costs.len() as f64 + 0.7 * self.entries as f64 + 6.0 * followed as f64)
     }
 
     fn as_sum(&mut self) -> Option<&mut dyn SumOracle> {

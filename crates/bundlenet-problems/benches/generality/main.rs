@@ -20,18 +20,21 @@ use bundlenet_testing::foreign::{Instance, Price, instances};
 use serde_json::Value;
 
 use measure::Task;
+use optima::Optimum;
 use options::Options;
 use report::{Row, Variant, figures_in, print_summary, print_table};
 
-fn row(instance: &Instance, optimum: f64, known: &Value) -> Row {
-    let figures = Task { instance, optimum }.measure(&figures_in(known, &instance.name));
+fn row(instance: &Instance, known_optimum: Optimum, known: &Value) -> Row {
+    let Optimum { value: optimum, reach, .. } = known_optimum;
+    let task = Task { instance, optimum, reach };
+    let figures = task.measure(&figures_in(known, &instance.name));
     let oracle = instance.oracle(Price::Dear);
     let (dim, sign) = (oracle.dim(), oracle.sense().sign());
-    let best = figures.iter().map(|figures| sign * figures.best).fold(f64::INFINITY, f64::min);
+    let best = figures.iter().filter_map(|figures| Some(sign * figures.best?)).fold(f64::INFINITY, f64::min);
     if best < sign * optimum - 1e-7 * instance.gap_unit(optimum) {
         println!("{}: WRONG OPTIMUM {optimum}, a run found {}", instance.name, sign * best);
     }
-    let row = Row { name: instance.name.clone(), half: instance.half, dim, optimum, figures };
+    let row = Row { name: instance.name.clone(), half: instance.half, dim, optimum, work: task.work(), figures };
     row.print();
     row
 }
@@ -51,7 +54,7 @@ fn main() {
     let read = |path: &std::path::PathBuf| serde_json::from_str(&std::fs::read_to_string(path).unwrap()).unwrap();
     let known: Value = options.against.as_ref().map_or(Value::Null, read);
     let chosen: Vec<Instance> = instances().into_iter().filter(|instance| options.includes(instance)).collect();
-    let optima: Vec<f64> = chosen.iter().map(optima::optimum).collect();
+    let optima: Vec<Optimum> = chosen.iter().map(optima::optimum).collect();
     let next = AtomicUsize::new(0);
     let rows: Mutex<Vec<(usize, Row)>> = Mutex::new(vec![]);
     std::thread::scope(|scope| {

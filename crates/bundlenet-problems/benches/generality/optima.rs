@@ -8,6 +8,8 @@ use bundlenet_testing::foreign::{Instance, Price};
 use bundlenet_testing::sources::workspace;
 use serde_json::{Map, Value, json};
 
+/// Estimated gap at which a long run ends.
+const TOLERANCE: f64 = 1e-9;
 /// Seconds of each long run.
 const SECONDS: f64 = 30.0;
 
@@ -23,45 +25,68 @@ fn sample(instance: &Instance) -> f64 {
     oracle.evaluate(&point, &mut vec![0.0; point.len()]).unwrap()
 }
 
-/// The best value of long runs, and whether one of them ended with its stop test.
-fn compute(instance: &Instance) -> (f64, bool) {
+/// An optimum, and where it is.
+#[derive(Clone, Copy)]
+pub(crate) struct Optimum {
+    pub(crate) value: f64,
+    /// Largest distance of a coordinate of an optimal point from the start.
+    pub(crate) reach: f64,
+    /// Estimated gap of the run that found it.
+    estimate: f64,
+}
+
+fn distance(a: &[f64], b: &[f64]) -> f64 {
+    a.iter().zip(b).map(|(a, b)| (a - b).abs()).fold(0.0, f64::max)
+}
+
+/// The best result of long runs, up to one that ends with its stop test.
+fn compute(instance: &Instance) -> Optimum {
     let bundle = |cuts| Method::Bundle(BundleSettings { cuts, ..BundleSettings::default() });
     let methods = [bundle(Cuts::Component), bundle(Cuts::Aggregated), Method::Auto(AutoSettings::default())];
     let mut oracle = instance.oracle(Price::Dear);
     let sign = oracle.sense().sign();
-    let origin = vec![0.0; oracle.dim()];
-    let start = instance.start.as_deref().unwrap_or(&origin);
-    let first = oracle.evaluate(start, &mut vec![0.0; start.len()]).unwrap();
-    let mut best = f64::INFINITY;
+    let start = instance.start();
+    let first = oracle.evaluate(&start, &mut vec![0.0; start.len()]).unwrap();
+    let tolerance = TOLERANCE * instance.gap_unit(first).min(1.0);
+    let mut best = Optimum { value: sign * f64::INFINITY, reach: 0.0, estimate: f64::INFINITY };
     for method in methods {
         let limits = Limits { seconds: Some(SECONDS), ..Limits::default() };
-        let tolerance = 1e-10 * first.abs().clamp(1e-300, 1.0);
         let settings = Settings { method, limits, tolerance, ..Settings::default() };
-        let solution = Solver::new(settings).unwrap().start(start).solve(&mut oracle).unwrap();
-        best = best.min(sign * solution.value);
+        let solution = Solver::new(settings).unwrap().start(&start).solve(&mut oracle).unwrap();
+        if sign * solution.value < sign * best.value {
+            let estimate = solution.estimate.unwrap_or(f64::INFINITY) / instance.gap_unit(solution.value).min(1.0);
+            best = Optimum { value: solution.value, reach: distance(&start, &solution.point), estimate };
+        }
         if solution.status == Status::Optimal {
-            return (sign * best, true);
+            break;
         }
     }
-    (sign * best, false)
+    best
 }
 
-/// The optimum of an instance.
-pub(crate) fn optimum(instance: &Instance) -> f64 {
-    if let Some(optimum) = instance.optimum {
-        return optimum;
-    }
+/// The optimum of an instance: the published one, if there is one.
+pub(crate) fn optimum(instance: &Instance) -> Optimum {
     let read = || -> Option<Map<String, Value>> { serde_json::from_str(&std::fs::read_to_string(file()).ok()?).ok() };
     let sample = sample(instance);
-    if let Some(known) = read().and_then(|known| known.get(&instance.name).cloned()) {
-        if known["sample"] == json!(sample) {
-            return known["optimum"].as_f64().unwrap();
-        }
+    let kept = || -> Option<Optimum> {
+        let known = read()?.get(&instance.name).filter(|known| known["sample"] == sample)?.clone();
+        let number = |field: &str| known[field].as_f64();
+        Some(Optimum { value: number("value")?, reach: number("reach")?, estimate: number("estimate")? })
+    };
+    if let Some(kept) = kept() {
+        return kept;
     }
-    let (optimum, is_proved) = compute(instance);
-    println!("{}: optimum {optimum:.10e}{}", instance.name, if is_proved { "" } else { ", NOT to the stop test" });
+    let mut optimum = compute(instance);
+    let Optimum { value, reach, estimate } = optimum;
+    println!("{}: optimum {value:.10e}, estimated gap {estimate:.1e}, distance {reach:.1e}", instance.name);
+    if let Some(published) = instance.optimum {
+        let gap = (value - published).abs() / instance.gap_unit(published);
+        println!("{}: published {published:.10e}, gap {gap:.1e}", instance.name);
+        optimum.value = published;
+    }
     let mut all = read().unwrap_or_default();
-    all.insert(instance.name.clone(), json!({ "sample": sample, "optimum": optimum, "is_proved": is_proved }));
+    let record = json!({ "sample": sample, "value": optimum.value, "reach": reach, "estimate": estimate });
+    all.insert(instance.name.clone(), record);
     std::fs::write(file(), serde_json::to_string_pretty(&all).unwrap()).unwrap();
     optimum
 }

@@ -3,7 +3,7 @@
 use bundlenet_testing::foreign::Half;
 use serde_json::{Value, json};
 
-use crate::measure::{FIXED, Figures, GAPS, Reached};
+use crate::measure::{FIXED, Figures, GAPS, OUTSIDE, Reached};
 
 /// All figures of a function.
 pub(crate) struct Row {
@@ -11,6 +11,8 @@ pub(crate) struct Row {
     pub(crate) half: Half,
     pub(crate) dim: usize,
     pub(crate) optimum: f64,
+    /// Nanoseconds of an evaluation: as stated, and as measured.
+    pub(crate) work: (f64, f64),
     /// The default first.
     pub(crate) figures: Vec<Figures>,
 }
@@ -71,20 +73,19 @@ impl Row {
 
     /// All figures of the function, one line for each method.
     pub(crate) fn print(&self) {
-        println!("{} ({} variables, optimum {:.9e})", self.name, self.dim, self.optimum);
-        for figures in &self.figures {
-            let calls = |reached: &[Reached; 3]| -> String {
-                reached.iter().map(|r| format!("{:>7}", r.map_or("-".to_string(), |r| r.0.to_string()))).collect()
-            };
-            let times: String =
-                figures.cheap.iter().map(|r| format!("{:>10}", Variant::Cheap.cell(r.map(|r| 1e3 * r.1)))).collect();
-            println!(
-                "  {:<11}dear{}   cheap{} {times} ms",
-                figures.method,
-                calls(&figures.dear),
-                calls(&figures.cheap)
-            );
+        let (stated, measured) = self.work;
+        let title = format!("{} ({} variables, optimum {:.9e}", self.name, self.dim, self.optimum);
+        let mut lines = vec![format!("{title}, work {stated:.0} ns, measured {measured:.0} ns)")];
+        let calls = |all: &[Reached; 3]| -> String {
+            all.iter().map(|reached| format!("{:>7}", Variant::Dear.cell(reached.map(|r| r.0 as f64)))).collect()
+        };
+        let times = |all: &[Reached; 3]| -> String {
+            all.iter().map(|reached| format!("{:>10}", Variant::Cheap.cell(reached.map(|r| 1e3 * r.1)))).collect()
+        };
+        for Figures { method, dear, cheap, .. } in &self.figures {
+            lines.push(format!("  {method:<11}dear{}   cheap{} {} ms", calls(dear), calls(cheap), times(cheap)));
         }
+        println!("{}", lines.join("\n"));
     }
 
     pub(crate) fn to_json(&self) -> Value {
@@ -95,7 +96,7 @@ impl Row {
         };
         let methods: Vec<Value> = self.figures.iter().map(of_method).collect();
         json!({ "name": self.name, "half": format!("{:?}", self.half).to_lowercase(), "dim": self.dim,
-            "optimum": self.optimum, "methods": methods })
+            "optimum": self.optimum, "work": self.work, "methods": methods })
     }
 }
 
@@ -113,7 +114,7 @@ pub(crate) fn figures_in(known: &Value, name: &str) -> Vec<Figures> {
         method: value["method"].as_str().unwrap().to_string(),
         dear: reached(&value["dear"]),
         cheap: reached(&value["cheap"]),
-        best: value["best"].as_f64().unwrap(),
+        best: value["best"].as_f64(),
     };
     methods.map(of_method).filter(|figures| figures.method != "auto").collect()
 }
@@ -147,7 +148,7 @@ pub(crate) fn print_summary(rows: &[Row], variant: Variant, gap: usize) {
         }
     }
     ratios.sort_by(|a, b| b.1.total_cmp(&a.1));
-    let mean = (ratios.iter().map(|(_, ratio)| ratio.ln()).sum::<f64>() / ratios.len().max(1) as f64).exp();
+    let mean = geometric_mean(ratios.iter().map(|(_, ratio)| *ratio));
     println!(
         "\n{} to a gap of {:e}, default over the best fixed method of each function:\n",
         variant.title(),
@@ -162,6 +163,25 @@ pub(crate) fn print_summary(rows: &[Row], variant: Variant, gap: usize) {
         let names: Vec<String> = above.map(|(name, ratio)| format!("{name} {ratio:.2}")).collect();
         println!("- {} above {low}: {}", names.len(), names.join(", "));
     }
+    for name in OUTSIDE {
+        println!("- {}", beside(rows, variant, gap, name));
+    }
     println!("- {} where the default does NOT reach the gap: {}", failed.len(), failed.join(", "));
     println!("- {} skipped, because no fixed method reaches the gap: {}", skipped.len(), skipped.join(", "));
+}
+
+/// The default beside a method outside the library, on the functions where both reach the gap.
+fn beside(rows: &[Row], variant: Variant, gap: usize, name: &str) -> String {
+    let pair = |row: &Row| {
+        let other = row.figures.iter().find(|figures| figures.method == name)?;
+        Some((variant.figure(&row.figures[0], gap)?, variant.figure(other, gap)?))
+    };
+    let ratios: Vec<f64> = rows.iter().filter_map(pair).map(|(own, other)| own / other).collect();
+    let mean = geometric_mean(ratios.iter().copied());
+    format!("over {name}: geometric mean {mean:.3} over the {} functions where both reach the gap", ratios.len())
+}
+
+fn geometric_mean(ratios: impl ExactSizeIterator<Item = f64>) -> f64 {
+    let count = ratios.len().max(1) as f64;
+    (ratios.map(f64::ln).sum::<f64>() / count).exp()
 }
