@@ -180,6 +180,11 @@ impl Row<'_> {
         self.columns[column].iter().map(|run| run.gap(steps)).collect()
     }
 
+    /// A star if not all optima are proved.
+    fn mark(&self, column: usize) -> &'static str {
+        if self.not_proved(column) > 0 { "*" } else { "" }
+    }
+
     /// Number of runs whose optimum is not proved.
     pub(crate) fn not_proved(&self, column: usize) -> usize {
         self.columns[column].iter().filter(|run| !run.is_proved).count()
@@ -287,8 +292,7 @@ pub(crate) fn markdown(rows: &[Row<'_>], columns: &[usize], paper: &dyn Fn(&str,
         for (column, &steps) in columns.iter().enumerate() {
             let gaps = row.gaps(column, steps);
             let Mean { mean, error } = Mean::of(&gaps);
-            let mark = if row.not_proved(column) > 0 { "*" } else { "" };
-            text += &format!(" {}{mark} ±{}", digits(mean, 3), digits(error, 2));
+            text += &format!(" {}{} ±{}", digits(mean, 3), row.mark(column), digits(error, 2));
             if let Some(theirs) = paper(&row.name, steps) {
                 text += &format!(" ({theirs})");
             }
@@ -337,9 +341,9 @@ fn by_columns(rows: &[Row<'_>], columns: &[f64], unit: &str, cell: impl Fn(&[&Me
     let titles = columns.iter().map(|column| format!("{column} {unit}"));
     let mut text = head(["method".to_string()].into_iter().chain(titles));
     for row in rows {
-        let runs = row.columns.last().map_or(&[][..], Vec::as_slice);
-        let cells: Vec<String> = columns.iter().map(|&column| cell(runs, column)).collect();
-        text += &format!("| {} | {} |\n", row.name, cells.join(" | "));
+        let Some(last) = row.columns.len().checked_sub(1) else { continue };
+        let cells: Vec<String> = columns.iter().map(|&column| cell(&row.columns[last], column)).collect();
+        text += &format!("| {}{} | {} |\n", row.name, row.mark(last), cells.join(" | "));
     }
     text
 }
