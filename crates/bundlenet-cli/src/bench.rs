@@ -35,6 +35,6 @@ impl Bench {
         };
         let sets: Result<Vec<DataSet>, Failure> = self.data.iter().enumerate().map(read).collect();
         let contenders = self.options.contenders()?;
-        run_campaign(&self.options, sets?, &|_| contenders.clone())
+        run_campaign(&self.options, sets?, &|_| contenders.clone()).map(drop)
     }
 }

@@ -4,16 +4,17 @@ use std::collections::{HashMap, HashSet};
 use std::fs::OpenOptions;
 use std::io::Write;
 use std::path::Path;
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, PoisonError};
 
-use bundlenet::train::{Example, Optima};
+use bundlenet::train::{Example, Optima, Optimum};
 use bundlenet::{Error, Limits};
 use rayon::prelude::*;
 
 use crate::contenders::{DataSet, Options};
 use crate::experiment::{
     Choice, Contender, Job, Key, Mean, Measurement, Row, markdown, markdown_by_time, markdown_to_gap, rows,
+    without_proof,
 };
 use crate::failure::Failure;
 use crate::run::{interrupt_flag, progress};
@@ -29,21 +30,21 @@ const PERCENT: [f64; 3] = [1.0, 0.1, 0.01];
 const MOST_SECONDS: f64 = 120.0;
 
 /// Makes all runs that the folder does not hold yet, then tables and report. `contenders` gives the methods of a data
-/// set.
+/// set. Returns all runs of the tables.
 pub(crate) fn run_campaign(
     options: &Options,
     sets: Vec<DataSet>,
     contenders: &(dyn Fn(&str) -> Vec<Contender> + Sync),
-) -> Result<(), Failure> {
+) -> Result<Vec<Measurement>, Failure> {
     let pool = rayon::ThreadPoolBuilder::new().num_threads(options.threads.into()).build().map_err(Failure::run)?;
     pool.install(|| run_all(options, sets, contenders))
 }
 
 fn run_all(
     options: &Options,
-    mut sets: Vec<DataSet>,
+    sets: Vec<DataSet>,
     contenders: &(dyn Fn(&str) -> Vec<Contender> + Sync),
-) -> Result<(), Failure> {
+) -> Result<Vec<Measurement>, Failure> {
     let mut names = HashSet::new();
     if let Some(DataSet { name, .. }) = sets.iter().find(|set| !names.insert(set.name.clone())) {
         return Err(Failure::input(format!("expected data sets of different names, found two called {name}")));
@@ -51,22 +52,32 @@ fn run_all(
     let steps = last_step(&options.steps)?;
     std::fs::create_dir_all(&options.out).map_err(|source| Error::Write { path: options.out.clone(), source })?;
     let interrupt = interrupt_flag();
-    find_optima(&options.out, &mut sets, interrupt)?;
+    // The file of optima is locked to the end, and the whole folder by it.
+    let optima = find_optima(&options.out, &sets, interrupt)?;
     let sets: Vec<(DataSet, Vec<Contender>)> =
         sets.into_iter().map(|set| (contenders(&set.name), set)).map(|(contenders, set)| (set, contenders)).collect();
-    let jobs: Vec<Job<'_>> = sets.iter().flat_map(|(set, contenders)| jobs(set, contenders)).collect();
+    let jobs: Vec<Job<'_>> = sets.iter().flat_map(|(set, contenders)| jobs(set, contenders, &optima)).collect();
     let places: HashMap<Key, usize> = jobs.iter().enumerate().map(|(place, job)| (job.key(), place)).collect();
 
     let path = options.out.join("runs.jsonl");
     let mut all = read_runs(&path)?;
+    let stored: HashSet<Key> = all.iter().map(Measurement::key).collect();
     // The folder may hold other runs, and runs with a lower step limit.
     all.retain(|run| run.steps >= steps && places.contains_key(&run.key()));
+    for run in &mut all {
+        let Optimum { value, is_proved, estimate, .. } = *jobs[places[&run.key()]].optimum;
+        (run.optimum, run.is_proved, run.estimate) = (value, is_proved, estimate);
+    }
     let present: HashSet<Key> = all.iter().map(Measurement::key).collect();
     let missing: Vec<&Job<'_>> = jobs.iter().filter(|job| !present.contains(&job.key())).collect();
+    let names: HashSet<_> = stored.iter().map(|(name, _)| name).collect();
+    let is_outdated = |key: Key| !stored.contains(&key) && names.contains(&key.0);
+    output::note_outdated(missing.iter().filter(|job| is_outdated(job.key())).count(), ("run", "runs"));
     all.extend(make_runs(&path, &missing, steps, interrupt)?);
     all.sort_by_key(|run| places[&run.key()]);
     let names: Vec<&str> = sets.iter().map(|(set, _)| set.name.as_str()).collect();
-    write_results(options, &all, &names)
+    write_results(options, &all, &names)?;
+    Ok(all)
 }
 
 /// The step limit of the runs: the last column.
@@ -78,13 +89,16 @@ fn last_step(columns: &[usize]) -> Result<usize, Failure> {
 }
 
 /// All runs of a data set. Only a grid is chosen by validation data.
-fn jobs<'a>(set: &'a DataSet, contenders: &'a [Contender]) -> Vec<Job<'a>> {
-    let of = |contender: &'a Contender| {
+fn jobs<'a>(set: &'a DataSet, contenders: &'a [Contender], optima: &'a Optima) -> Vec<Job<'a>> {
+    let of = move |contender: &'a Contender| {
         let has_grid = contenders.iter().filter(|other| other.name == contender.name).count() > 1;
         let validation = if has_grid { &set.validation[..] } else { &[] };
-        let job = |example, is_validation| Job { data_set: &set.name, contender, example, is_validation };
-        let test = set.test.iter().map(move |example| job(example, false));
-        test.chain(validation.iter().map(move |example| job(example, true)))
+        let job = move |example: &'a Example, is_validation| {
+            let optimum = optima.get(&optimum_name(&set.name, example, is_validation))?;
+            Some(Job { data_set: &set.name, contender, example, optimum, is_validation })
+        };
+        let test = set.test.iter().filter_map(move |example| job(example, false));
+        test.chain(validation.iter().filter_map(move |example| job(example, true)))
     };
     contenders.iter().flat_map(of).collect()
 }
@@ -121,36 +135,36 @@ fn check(interrupt: &AtomicBool) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Gives every instance its optimum, from `optima.json` where the file has it.
-fn find_optima(folder: &Path, sets: &mut [DataSet], interrupt: &AtomicBool) -> Result<(), Failure> {
-    let optima = Mutex::new(Optima::read(folder.join("optima.json"))?);
+/// The name of an instance in the file of optima. Instances for validation may have the names of others.
+fn optimum_name(data_set: &str, example: &Example, is_validation: bool) -> String {
+    format!("{data_set}/{}{}", if is_validation { "validation/" } else { "" }, example.name)
+}
+
+/// The optima of all instances, from `optima.json` where the file has them.
+fn find_optima(folder: &Path, sets: &[DataSet], interrupt: &AtomicBool) -> Result<Optima, Failure> {
+    let optima = Mutex::new(Optima::open(&folder.join("optima.json"))?);
     let bar = progress(sets.iter().map(|set| set.test.len() + set.validation.len()).sum());
     let limits = Limits { seconds: Some(MOST_SECONDS), ..Limits::default() };
-    let find = |name: &str, example: &mut Example| {
+    let find = |name: &str, example: &Example, is_validation: bool| {
         check(interrupt)?;
-        let key = format!("{name}/{}", example.name);
-        if let Ok(optima) = optima.lock() {
-            example.optimum = optima.get(&key);
-        }
-        *example = example.clone().with_optimum(&limits)?;
-        if let (Ok(mut optima), Some(optimum)) = (optima.lock(), example.optimum) {
-            optima.insert(&key, optimum)?;
-        }
+        Optima::find(&optima, &optimum_name(name, example, is_validation), example, &limits)?;
         bar.inc(1);
         Ok::<_, Failure>(())
     };
-    for DataSet { name, test, validation } in sets {
-        test.par_iter_mut().chain(validation).try_for_each(|example| find(name, example))?;
-    }
-    if let Ok(mut optima) = optima.into_inner() {
-        optima.write()?;
-    }
+    let found = sets.iter().try_for_each(|DataSet { name, test, validation }| {
+        test.par_iter().try_for_each(|example| find(name, example, false))?;
+        validation.par_iter().try_for_each(|example| find(name, example, true))
+    });
+    let mut optima = optima.into_inner().unwrap_or_else(PoisonError::into_inner);
+    optima.write()?;
+    found?;
     bar.finish_and_clear();
-    Ok(())
+    output::note_outdated(optima.outdated(), ("optimum", "optima"));
+    Ok(optima)
 }
 
 /// Runs of an earlier command. A kill may have cut off the last line, which is dropped.
-pub(crate) fn read_runs(path: &Path) -> Result<Vec<Measurement>, Failure> {
+fn read_runs(path: &Path) -> Result<Vec<Measurement>, Failure> {
     let bytes = match std::fs::read(path) {
         Ok(bytes) => bytes,
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(vec![]),
@@ -177,11 +191,15 @@ fn write_results(options: &Options, all: &[Measurement], names: &[&str]) -> Resu
          `component` has cuts of each component; `aggregated`, `constant`, `soft`, `hard` and `balancing` have cuts of \
          the whole function. Made by\n\n```sh\n{command}\n```\n"
     );
-    let mut csv = String::from("data_set,method,steps,mean_gap_percent,standard_error,seconds,paper_gap_percent\n");
+    let mut csv =
+        String::from("data_set,method,steps,mean_gap_percent,standard_error,seconds,paper_gap_percent,not_proved\n");
     for name in names {
         let figures = |method: &str, steps: usize| paper::gap(name, method, steps);
         let by_validation = rows(all, name, columns, Choice::Validation);
         text += &format!("\n## {name}\n\n{}", markdown(&by_validation, columns, &figures));
+        if let Some(note) = without_proof(&by_validation) {
+            text += &format!("\nOptima not proved to 1e-9, marked *: {note}.\n");
+        }
         text += &format!("\nAt equal times:\n\n{}", markdown_by_time(&by_validation, &MILLISECONDS));
         text += &format!("\nTo a gap:\n\n{}", markdown_to_gap(&by_validation, &PERCENT));
         let mut by_test = rows(all, name, columns, Choice::Test);
@@ -208,7 +226,8 @@ fn csv_lines(data_set: &str, row: &Row<'_>, columns: &[usize]) -> String {
         let seconds: Vec<f64> = row.columns[column].iter().map(|run| run.seconds_after(steps)).collect();
         let (name, seconds) = (&row.name, Mean::of(&seconds).mean);
         let theirs = paper::gap(data_set, name, steps).map_or_else(String::new, |gap| gap.to_string());
-        format!("{data_set},\"{name}\",{steps},{mean},{error},{seconds},{theirs}\n")
+        let not_proved = row.not_proved(column);
+        format!("{data_set},\"{name}\",{steps},{mean},{error},{seconds},{theirs},{not_proved}\n")
     };
     columns.iter().enumerate().map(line).collect()
 }

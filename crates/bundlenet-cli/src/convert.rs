@@ -25,6 +25,7 @@ impl Convert {
         let format: Format = extension
             .parse()
             .map_err(|error| Failure::input(format!("extension of {}: {error}", self.out.display())))?;
+        output::check_output("OUT", &self.out, [self.instance.file.as_path()])?;
         output::file(&self.out, &self.instance.read()?.to_text(format)?)?;
         output::table(&[("written", self.out.display().to_string()), ("format", format.to_string())])
     }

@@ -30,6 +30,6 @@ impl Demo {
             .collect();
         let contenders = options.contenders()?;
         output::note("20 instances each of network design and generalised assignment, seven methods, 100 steps");
-        run_campaign(&options, sets?, &|_| contenders.clone())
+        run_campaign(&options, sets?, &|_| contenders.clone()).map(drop)
     }
 }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use bundlenet::train::{Example, gap_percent};
+use bundlenet::train::{Example, Optimum, gap_percent, not_proved};
 use bundlenet::{Error, Limits, Method, Precision, Settings, Solver};
 use serde::{Deserialize, Serialize};
 
@@ -36,6 +36,9 @@ pub(crate) struct Measurement {
     /// Whether the grid is chosen by this instance, and no result is reported on it.
     pub(crate) is_validation: bool,
     pub(crate) instance: String,
+    /// Fingerprint of the instance's data. Empty in a file of an earlier version.
+    #[serde(default)]
+    pub(crate) fingerprint: String,
     pub(crate) method: String,
     /// Initial step length, where it is one of a grid.
     pub(crate) eta0: Option<f64>,
@@ -44,6 +47,12 @@ pub(crate) struct Measurement {
     /// Step limit of the run.
     pub(crate) steps: usize,
     pub(crate) optimum: f64,
+    /// Whether the optimum is proved to 1e-9.
+    #[serde(default)]
+    pub(crate) is_proved: bool,
+    /// Estimated relative gap of the optimum.
+    #[serde(default)]
+    pub(crate) estimate: Option<f64>,
     /// Best value after 0, 1, 2, ... steps.
     pub(crate) best: Vec<f64>,
     /// Seconds from the start of the run, at the same steps.
@@ -56,14 +65,18 @@ pub(crate) struct Measurement {
     pub(crate) network_seconds: f64,
 }
 
-/// The identity of a run: data set, validation or test, instance, method, step length, model.
-pub(crate) type Key = (String, bool, String, String, Option<u64>, Option<String>);
+/// The name of a run: data set, validation or test, instance, method, step length, model.
+type Name = (String, bool, String, String, Option<u64>, Option<String>);
+
+/// The identity of a run: its name, and the fingerprint of the instance's data.
+pub(crate) type Key = (Name, String);
 
 /// A run to make.
 pub(crate) struct Job<'a> {
     pub(crate) data_set: &'a str,
     pub(crate) contender: &'a Contender,
     pub(crate) example: &'a Example,
+    pub(crate) optimum: &'a Optimum,
     pub(crate) is_validation: bool,
 }
 
@@ -71,12 +84,13 @@ impl Job<'_> {
     pub(crate) fn key(&self) -> Key {
         let Contender { name, eta0, model, .. } = self.contender;
         let (data_set, instance) = (self.data_set.to_string(), self.example.name.clone());
-        (data_set, self.is_validation, instance, name.clone(), eta0.map(f64::to_bits), model.clone())
+        let name = (data_set, self.is_validation, instance, name.clone(), eta0.map(f64::to_bits), model.clone());
+        (name, self.optimum.fingerprint.clone())
     }
 
-    /// Runs the method on the instance, whose optimum is known.
+    /// Runs the method on the instance.
     pub(crate) fn measure(&self, steps: usize) -> Result<Measurement, Error> {
-        let Self { contender, example, .. } = self;
+        let Self { contender, example, optimum, .. } = self;
         let limits = Limits { steps: Some(steps), ..Limits::default() };
         let mut solver = Solver::new(Settings { limits, ..contender.settings.clone() })?;
         if let Some(start) = &example.start {
@@ -88,11 +102,14 @@ impl Job<'_> {
             data_set: self.data_set.to_string(),
             is_validation: self.is_validation,
             instance: example.name.clone(),
+            fingerprint: optimum.fingerprint.clone(),
             method: contender.name.clone(),
             eta0: contender.eta0,
             model: contender.model.clone(),
             steps,
-            optimum: example.optimum.unwrap_or(f64::NAN),
+            optimum: optimum.value,
+            is_proved: optimum.is_proved,
+            estimate: optimum.estimate,
             best: solution.trace.iter().map(|row| row.best).collect(),
             seconds: solution.trace.iter().map(|row| row.seconds).collect(),
             oracle_seconds: solution.oracle_seconds,
@@ -126,8 +143,8 @@ impl Measurement {
     }
 
     pub(crate) fn key(&self) -> Key {
-        let Self { data_set, is_validation, instance, method, eta0, model, .. } = self.clone();
-        (data_set, is_validation, instance, method, eta0.map(f64::to_bits), model)
+        let Self { data_set, is_validation, instance, method, eta0, model, fingerprint, .. } = self.clone();
+        ((data_set, is_validation, instance, method, eta0.map(f64::to_bits), model), fingerprint)
     }
 }
 
@@ -162,6 +179,22 @@ impl Row<'_> {
     pub(crate) fn gaps(&self, column: usize, steps: usize) -> Vec<f64> {
         self.columns[column].iter().map(|run| run.gap(steps)).collect()
     }
+
+    /// A star if not all optima are proved.
+    fn mark(&self, column: usize) -> &'static str {
+        if self.not_proved(column) > 0 { "*" } else { "" }
+    }
+
+    /// Number of runs whose optimum is not proved.
+    pub(crate) fn not_proved(&self, column: usize) -> usize {
+        self.columns[column].iter().filter(|run| !run.is_proved).count()
+    }
+}
+
+/// Says how many optima of the rows' instances are not proved, and their worst estimate.
+pub(crate) fn without_proof(rows: &[Row<'_>]) -> Option<String> {
+    let runs = rows.first().and_then(|row| row.columns.last()).into_iter().flatten();
+    not_proved(runs.map(|run| (run.is_proved, run.estimate)))
 }
 
 /// The data that the grid is chosen by.
@@ -248,8 +281,8 @@ pub(crate) fn head(titles: impl IntoIterator<Item = String>) -> String {
 }
 
 /// A table in the paper's layout, as Markdown. A cell has the mean gap with its standard error, the paper's figure in
-/// brackets where there is one, and the difference to the first row in standard errors, paired by instance. The last
-/// column is the time of a whole run.
+/// brackets where there is one, and the difference to the first row in standard errors, paired by instance. A star marks
+/// gaps to optima that are not all proved. The last column is the time of a whole run.
 pub(crate) fn markdown(rows: &[Row<'_>], columns: &[usize], paper: &dyn Fn(&str, usize) -> Option<f64>) -> String {
     let steps = columns.iter().map(usize::to_string);
     let mut text = head(["method".to_string()].into_iter().chain(steps).chain(["ms".to_string()]));
@@ -259,7 +292,7 @@ pub(crate) fn markdown(rows: &[Row<'_>], columns: &[usize], paper: &dyn Fn(&str,
         for (column, &steps) in columns.iter().enumerate() {
             let gaps = row.gaps(column, steps);
             let Mean { mean, error } = Mean::of(&gaps);
-            text += &format!(" {} ±{}", digits(mean, 3), digits(error, 2));
+            text += &format!(" {}{} ±{}", digits(mean, 3), row.mark(column), digits(error, 2));
             if let Some(theirs) = paper(&row.name, steps) {
                 text += &format!(" ({theirs})");
             }
@@ -308,9 +341,9 @@ fn by_columns(rows: &[Row<'_>], columns: &[f64], unit: &str, cell: impl Fn(&[&Me
     let titles = columns.iter().map(|column| format!("{column} {unit}"));
     let mut text = head(["method".to_string()].into_iter().chain(titles));
     for row in rows {
-        let runs = row.columns.last().map_or(&[][..], Vec::as_slice);
-        let cells: Vec<String> = columns.iter().map(|&column| cell(runs, column)).collect();
-        text += &format!("| {} | {} |\n", row.name, cells.join(" | "));
+        let Some(last) = row.columns.len().checked_sub(1) else { continue };
+        let cells: Vec<String> = columns.iter().map(|&column| cell(&row.columns[last], column)).collect();
+        text += &format!("| {}{} | {} |\n", row.name, row.mark(last), cells.join(" | "));
     }
     text
 }
@@ -324,11 +357,14 @@ mod tests {
             data_set: "d".to_string(),
             is_validation,
             instance: instance.to_string(),
+            fingerprint: String::new(),
             method: method.to_string(),
             eta0,
             model: None,
             steps: 2,
             optimum: 100.0,
+            is_proved: true,
+            estimate: None,
             best: best.to_vec(),
             seconds: vec![0.0; best.len()],
             oracle_seconds: 0.0,

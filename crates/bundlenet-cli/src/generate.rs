@@ -1,6 +1,6 @@
 //! `bundlenet generate`: a data set from a seed.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use bundlenet_problems::{Family, Generator, Problem, ReadOptions, Split};
 use clap::Args;
@@ -36,6 +36,13 @@ impl Generate {
     pub(crate) fn run(self) -> Result<(), Failure> {
         let mut generator = Generator::new(self.family, self.seed);
         if let Some(path) = &self.base {
+            let folder = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
+            if output::is_same(&self.out, folder) {
+                return Err(Failure::input(format!(
+                    "--out: expected a folder other than that of --base, found {}",
+                    folder.display()
+                )));
+            }
             let base = Problem::read(path, ReadOptions::default())?;
             let name = path.file_name().map_or_else(String::new, |name| name.to_string_lossy().into_owned());
             generator = generator.with_base(&name, base)?;

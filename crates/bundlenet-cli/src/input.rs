@@ -7,6 +7,7 @@ use bundlenet_problems::{ParseError, Problem, ReadOptions, Source};
 use clap::{Args, ValueEnum};
 
 use crate::failure::Failure;
+use crate::output;
 
 /// An instance in a file.
 #[derive(Args)]
@@ -82,6 +83,10 @@ pub(crate) fn read_start(path: &Path, dimension: usize) -> Result<State, Failure
         return multipliers(path, &String::from_utf8_lossy(&bytes), dimension).map(|point| State::at(&point));
     }
     let state = State::parse(path, &bytes)?;
+    if let Some(damage) = state.damage() {
+        let (path, step) = (path.display(), state.steps());
+        output::note(&format!("bundlenet: {path}: {damage}; the state after step {step} is used"));
+    }
     match state.point().len() {
         found if found == dimension => Ok(state),
         found => {

@@ -98,6 +98,7 @@ impl ShowModel {
             None => (Path::new(BUILT_IN), Model::general()),
         };
         if let Some(out) = &self.half {
+            output::check_output("--half", out, self.file.as_deref())?;
             model.save(out, Precision::Half)?;
         }
         let report = Report::new(file, &model);

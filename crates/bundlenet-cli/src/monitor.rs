@@ -57,7 +57,7 @@ impl Monitor {
                 let next = if done == total { "; measuring the untrained network" } else { "" };
                 self.status = format!("{done} of {total} optima found{next}");
             }
-            Event::Begin { trainer, instances: (train, validation) } => {
+            Event::Begin { trainer, instances: (train, validation), not_proved } => {
                 let model = trainer.last();
                 self.history = trainer.history().to_vec();
                 self.say(&format!(
@@ -65,6 +65,9 @@ impl Monitor {
                     model.weight_count(),
                     model.architecture().step_scale.unwrap_or(1.0)
                 ));
+                if let Some(not_proved) = not_proved {
+                    self.say(&format!("optima not proved: {not_proved}"));
+                }
                 self.say(&format!("mean gaps in % after {:?} steps", self.columns));
                 self.validated();
                 self.status = "first update".to_string();

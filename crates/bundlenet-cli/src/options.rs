@@ -1,6 +1,6 @@
 //! The method and its options, generated from the library's table.
 
-use std::path::PathBuf;
+use std::path::Path;
 use std::sync::Arc;
 
 use bundlenet::{Method, Model, OPTIONS, OptionInfo};
@@ -24,10 +24,15 @@ impl MethodOptions {
     pub(crate) fn method(&self) -> Result<Method, Failure> {
         let values = self.given.iter().filter(|(info, _)| info.name != MODEL);
         let method = Method::with_options(&self.name, values.map(|(info, text)| (info.name.to_string(), value(text))))?;
-        let Some((_, file)) = self.given.iter().find(|(info, _)| info.name == MODEL) else { return Ok(method) };
+        let Some(file) = self.model_file() else { return Ok(method) };
         // A method without a network refuses the option before the file is read.
         let method = method.with_model(Model::general())?;
-        Ok(method.with_model(Arc::new(Model::load(PathBuf::from(file))?))?)
+        Ok(method.with_model(Arc::new(Model::load(file)?))?)
+    }
+
+    /// The file of the network, if one was given.
+    pub(crate) fn model_file(&self) -> Option<&Path> {
+        self.given.iter().find(|(info, _)| info.name == MODEL).map(|(_, file)| Path::new(file))
     }
 }
 

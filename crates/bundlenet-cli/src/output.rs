@@ -37,6 +37,48 @@ pub(crate) fn file(path: &Path, text: &str) -> Result<(), Failure> {
     Ok(std::fs::write(path, text).map_err(|source| Error::Write { path: path.to_path_buf(), source })?)
 }
 
+/// Refuses an output that is a folder or an input of the command.
+pub(crate) fn check_output<'a>(
+    option: &str,
+    out: &Path,
+    inputs: impl IntoIterator<Item = &'a Path>,
+) -> Result<(), Failure> {
+    let expected = if out.is_dir() {
+        "a regular file or a new one".to_string()
+    } else if let Some(input) = inputs.into_iter().find(|input| is_same(out, input)) {
+        format!("a file other than the input {}", input.display())
+    } else {
+        return Ok(());
+    };
+    Err(Failure::input(format!("{option}: expected {expected}, found {}", out.display())))
+}
+
+/// Whether two paths lead to one file or folder that exists, also through links.
+pub(crate) fn is_same(first: &Path, second: &Path) -> bool {
+    identity(first).is_some_and(|first| Some(first) == identity(second))
+}
+
+#[cfg(unix)]
+fn identity(path: &Path) -> Option<(u64, u64)> {
+    use std::os::unix::fs::MetadataExt;
+    let found = std::fs::metadata(path).ok()?;
+    // A device, such as a terminal, may be both read and written to.
+    (found.is_file() || found.is_dir()).then(|| (found.dev(), found.ino()))
+}
+
+#[cfg(not(unix))]
+fn identity(path: &Path) -> Option<std::path::PathBuf> {
+    path.canonicalize().ok()
+}
+
+/// Says how many stored results are not used, by the words for one and for several of them.
+pub(crate) fn note_outdated(count: usize, (one, several): (&str, &str)) {
+    if count > 0 {
+        let word = if count == 1 { one } else { several };
+        note(&format!("computed again: {count} {word} of other data or of an earlier version under the same name"));
+    }
+}
+
 /// The instance of a report; the first fields of its JSON object.
 #[derive(Serialize)]
 pub(crate) struct Subject {

@@ -4,18 +4,15 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use bundlenet::{Error, Limits, Settings, Solution, Solver, Status};
-use bundlenet_problems::{ParseError, Problem, ReadOptions};
+use bundlenet::train::{Optima, Optimum, not_proved};
+use bundlenet::{Error, Limits, Settings, Solver};
+use bundlenet_problems::{Problem, ReadOptions, example_of};
 use clap::Args;
-use serde::{Deserialize, Serialize};
 
 use crate::failure::Failure;
 use crate::input::SenseName;
 use crate::output;
 use crate::run::{interrupt_flag, progress};
-
-/// Largest relative error of an optimum.
-const TOLERANCE: f64 = 1e-9;
 
 /// Compute dual optima to a relative 1e-9; continues after an interruption
 #[derive(Args)]
@@ -23,7 +20,7 @@ pub(crate) struct Reference {
     /// Instances, or folders of them
     #[arg(value_name = "FILE|DIR", required = true)]
     paths: Vec<PathBuf>,
-    /// JSON file of optima; those that it already holds are not computed again
+    /// JSON file of optima; those that it already holds for the same data are not computed again
     #[arg(long, value_name = "optima.json")]
     out: PathBuf,
     /// Sense of a generalised assignment file that does not state it [default: min for text, max for JSON]
@@ -34,37 +31,21 @@ pub(crate) struct Reference {
     time_limit: f64,
 }
 
-/// An optimum, under the file's name.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-struct Optimum {
-    value: f64,
-    /// `optimal` if the stop test holds at 1e-9.
-    status: String,
-    /// Relative gap of the stop test.
-    estimate: Option<f64>,
-    /// Proved relative gap, or null without a proof.
-    certificate: Option<f64>,
-    steps: usize,
-    seconds: f64,
-}
-
 impl Reference {
     pub(crate) fn run(self) -> Result<(), Failure> {
         let files = self.instances()?;
-        let mut optima = read(&self.out)?;
+        output::check_output("--out", &self.out, files.values().map(PathBuf::as_path))?;
+        let mut optima = Optima::open(&self.out)?;
         let limits = Limits { seconds: Some(self.time_limit), ..Limits::default() };
         let settings = Settings { limits, ..Settings::exact() };
         let _ = Solver::new(settings.clone())?;
         let interrupt = interrupt_flag();
         let bar = progress(files.len());
-        let (mut computed, mut open, mut unreadable) = (0, vec![], None);
+        let (mut computed, mut found, mut unreadable) = (0, vec![], None);
         for (name, path) in &files {
             bar.inc(1);
-            if optima.get(name).is_some_and(|optimum| optimum.status == Status::Optimal.to_string()) {
-                continue;
-            }
-            let solution = match self.solve(path, &settings, interrupt) {
-                Ok(solution) => solution,
+            let (optimum, is_new) = match self.find(name, path, &mut optima, &settings, interrupt) {
+                Ok(found) => found,
                 // One unreadable file must not cost the optima of the others.
                 Err(failure) => {
                     unreadable.get_or_insert(failure);
@@ -74,51 +55,63 @@ impl Reference {
             if interrupt.load(Ordering::Relaxed) {
                 break;
             }
-            if solution.status != Status::Optimal {
-                open.push(name.as_str());
+            if is_new {
+                optima.insert(name, optimum.clone())?;
+                computed += 1;
             }
-            optima.insert(name.clone(), Optimum::of(&solution));
-            computed += 1;
-            write(&self.out, &optima)?;
+            found.push((name, optimum));
         }
         bar.finish_and_clear();
-        let proved = optima.values().filter(|optimum| optimum.certificate.is_some_and(|gap| gap <= TOLERANCE)).count();
-        output::table(&[
+        optima.write()?;
+        output::note_outdated(optima.outdated(), ("optimum", "optima"));
+        let proved = found.iter().filter(|(_, optimum)| optimum.is_proved).count();
+        let not_proved = not_proved(found.iter().map(|(_, optimum)| (optimum.is_proved, optimum.estimate)));
+        let mut rows = vec![
             ("file", self.out.display().to_string()),
-            ("optima", optima.len().to_string()),
+            ("optima", optima.count().to_string()),
             ("computed now", computed.to_string()),
             ("proved to 1e-9", proved.to_string()),
-        ])?;
+        ];
+        rows.extend(not_proved.map(|not_proved| ("not proved", not_proved)));
+        output::table(&rows)?;
         if interrupt.load(Ordering::Relaxed) {
-            let left = files.keys().filter(|name| !optima.contains_key(*name)).count();
+            let left = files.len() - found.len();
             return Err(Failure::run(format!("interrupted with {left} instances left; the same command continues")));
         }
         unreadable.map_or(Ok(()), Err)?;
-        self.check_all_solved(&open, files.len())
+        self.check_all_solved(&found, files.len())
     }
 
-    fn solve(&self, path: &Path, settings: &Settings, interrupt: &AtomicBool) -> Result<Solution, Failure> {
+    /// The optimum of an instance, and whether it is from a new run.
+    fn find(
+        &self,
+        name: &str,
+        path: &Path,
+        optima: &mut Optima,
+        settings: &Settings,
+        interrupt: &AtomicBool,
+    ) -> Result<(Optimum, bool), Failure> {
         let options = ReadOptions { sense: self.sense.map(Into::into), problem: None };
         let problem = Problem::read(path, options)?;
-        Ok(Solver::new(settings.clone())?.interrupt(interrupt).solve(&mut *problem.dual())?)
+        let mut dual = problem.dual();
+        let fingerprint = example_of(name, problem).fingerprint()?;
+        if let Some(found) = optima.of_data(name, &fingerprint).filter(|found| found.is_solved()) {
+            return Ok((found.clone(), false));
+        }
+        let solution = Solver::new(settings.clone())?.interrupt(interrupt).solve(&mut *dual)?;
+        let mut optimum = Optimum::new(fingerprint, &solution);
+        optimum.seconds = Some(solution.seconds);
+        Ok((optimum, true))
     }
 
-    fn check_all_solved(&self, open: &[&str], count: usize) -> Result<(), Failure> {
-        let Some(first) = open.first() else { return Ok(()) };
+    fn check_all_solved(&self, found: &[(&String, Optimum)], count: usize) -> Result<(), Failure> {
+        let open: Vec<_> = found.iter().filter(|(_, optimum)| !optimum.is_solved()).collect();
+        let Some((first, _)) = open.first() else { return Ok(()) };
         Err(Failure::run(format!(
-            "{} of {count} instances not solved to {TOLERANCE:e} within {} s, {first} among them",
+            "{} of {count} instances not solved to 1e-9 within {} s, {first} among them",
             open.len(),
             self.time_limit
         )))
-    }
-}
-
-impl Optimum {
-    fn of(solution: &Solution) -> Self {
-        let Solution { value, status, estimate, certificate, steps, seconds, .. } = *solution;
-        // As `solve --json` names it.
-        let status = status.to_string().replace(' ', "-");
-        Self { value, status, estimate, certificate, steps, seconds }
     }
 }
 
@@ -150,37 +143,8 @@ impl Reference {
     }
 
     fn is_own(&self, file: &Path) -> bool {
-        let is_same = |other: &Path| match (file.canonicalize(), other.canonicalize()) {
-            (Ok(file), Ok(other)) => file == other,
-            _ => false,
-        };
-        file.ends_with("manifest.json") || is_same(&self.out) || is_same(&part(&self.out))
+        // Temporary files and locks.
+        let is_beside = file.extension().is_some_and(|extension| extension == "part" || extension == "lock");
+        file.ends_with("manifest.json") || is_beside || output::is_same(file, &self.out)
     }
-}
-
-fn read(path: &Path) -> Result<BTreeMap<String, Optimum>, Failure> {
-    if !path.exists() {
-        return Ok(BTreeMap::new());
-    }
-    let text = std::fs::read_to_string(path).map_err(|source| Error::Read { path: path.to_path_buf(), source })?;
-    serde_json::from_str(&text).map_err(|error| {
-        let expected = "optima written by this command".to_string();
-        let (file, line) = (path.display().to_string(), error.line().max(1));
-        Failure::input(ParseError { file, line, expected, found: error.to_string() })
-    })
-}
-
-/// Writes another file and renames it, so that a kill at any moment leaves a whole file.
-fn write(path: &Path, optima: &BTreeMap<String, Optimum>) -> Result<(), Failure> {
-    let text = serde_json::to_string_pretty(optima)? + "\n";
-    let beside = part(path);
-    std::fs::write(&beside, text)
-        .and_then(|()| std::fs::rename(&beside, path))
-        .map_err(|source| Error::Write { path: path.to_path_buf(), source })?;
-    Ok(())
-}
-
-/// The file that is written first and then renamed.
-fn part(path: &Path) -> PathBuf {
-    path.with_extension("json.part")
 }

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use crate::experiment::{Choice, Measurement, Row, rows};
+use crate::experiment::{Choice, Measurement, Row, rows, without_proof};
 use crate::failure::Failure;
 use crate::paper;
 
@@ -21,7 +21,10 @@ struct Data<'a> {
 #[derive(Serialize)]
 struct DataSet<'a> {
     name: &'a str,
-    instances: Vec<&'a str>,
+    /// The number of optima that are not proved, and their worst estimate.
+    note: Option<String>,
+    /// Names, with a star where the optimum is not proved.
+    instances: Vec<String>,
     methods: Vec<Method>,
 }
 
@@ -64,9 +67,11 @@ pub(crate) fn page(command: &str, all: &[Measurement], names: &[&str], columns: 
 fn data_set<'a>(all: &'a [Measurement], name: &'a str, columns: &[usize]) -> DataSet<'a> {
     let rows = rows(all, name, columns, Choice::Validation);
     let instances = rows.first().map_or_else(Vec::new, |row| {
-        row.columns.last().into_iter().flatten().map(|run| run.instance.as_str()).collect()
+        let named = |run: &&Measurement| format!("{}{}", run.instance, if run.is_proved { "" } else { "*" });
+        row.columns.last().into_iter().flatten().map(named).collect()
     });
-    DataSet { name, instances, methods: rows.iter().map(|row| method(row, name, columns)).collect() }
+    let note = without_proof(&rows).map(|note| format!("optima not proved to 1e-9, marked *: {note}"));
+    DataSet { name, note, instances, methods: rows.iter().map(|row| method(row, name, columns)).collect() }
 }
 
 fn method(row: &Row<'_>, data_set: &str, columns: &[usize]) -> Method {

@@ -11,7 +11,7 @@ use bundlenet::{Architecture, Attention, Model, Sampling};
 use bundlenet_problems::Family;
 use clap::{Args, ValueEnum};
 
-use crate::campaign::{read_runs, run_campaign};
+use crate::campaign::run_campaign;
 use crate::contenders::{DataSet, Options, network};
 use crate::experiment::{Choice, Contender, Mean, Measurement, digits, head, rows};
 use crate::failure::Failure;
@@ -89,20 +89,21 @@ impl Reproduce {
             let special = own.iter().filter(|model| model.name == format!("network {name}"));
             special.chain([&general]).chain(&methods).cloned().collect()
         })
+        .map(drop)
     }
 
     fn cross(&self, sets: Vec<DataSet>) -> Result<(), Failure> {
         let mut models = self.load_models(&Family::ALL)?;
         models.push(network(&Model::general(), "general")?);
-        run_campaign(&self.options("", &[]), sets, &|_| models.clone())
+        run_campaign(&self.options("", &[]), sets, &|_| models.clone()).map(drop)
     }
 
     fn grid(&self, sets: Vec<DataSet>) -> Result<(), Failure> {
         let options = self.options("hard,balancing,soft,constant,descent,adam", &HALF_DECADES);
         let methods = options.contenders()?;
         let names: Vec<String> = sets.iter().map(|set| set.name.clone()).collect();
-        run_campaign(&options, sets, &|_| methods.clone())?;
-        grid_table(&options, &names)
+        let runs = run_campaign(&options, sets, &|_| methods.clone())?;
+        grid_table(&options, &names, runs)
     }
 
     /// Trains six variants of the paper's network and compares them.
@@ -128,6 +129,7 @@ impl Reproduce {
             let own = models.iter().filter(|(family, _)| *family == name);
             own.map(|(_, contender)| contender.clone()).collect()
         })
+        .map(drop)
     }
 
     /// The paper's recipe on the data of a family.
@@ -207,8 +209,7 @@ const DECADES: [f64; 6] = [0.1, 1.0, 10.0, 100.0, 1e3, 1e4];
 const HALF_DECADES: [f64; 11] = [0.1, 0.3, 1.0, 3.0, 10.0, 30.0, 100.0, 300.0, 1e3, 3e3, 1e4];
 
 /// The best step length of each method and column, on both grids.
-fn grid_table(options: &Options, names: &[String]) -> Result<(), Failure> {
-    let mut all = read_runs(&options.out.join("runs.jsonl"))?;
+fn grid_table(options: &Options, names: &[String], mut all: Vec<Measurement>) -> Result<(), Failure> {
     all.retain(|run| run.eta0.is_some_and(|eta0| HALF_DECADES.contains(&eta0)));
     let is_decade = |run: &&Measurement| run.eta0.is_some_and(|eta0| DECADES.contains(&eta0));
     let decades: Vec<Measurement> = all.iter().filter(is_decade).cloned().collect();

@@ -95,6 +95,7 @@ impl Solve {
     pub(crate) fn run(self) -> Result<(), Failure> {
         let settings = self.settings()?;
         self.check_single_files()?;
+        self.check_outputs()?;
         use_threads(self.threads)?;
         let interrupt = interrupt_flag();
         let mut results = Results::default();
@@ -134,6 +135,31 @@ impl Solve {
             }
             None => Ok(()),
         }
+    }
+
+    /// Refuses an output that is an input or another output. The start may be saved again.
+    fn check_outputs(&self) -> Result<(), Failure> {
+        let outputs = [
+            ("--save-state", &self.save_state),
+            ("--save-multipliers", &self.save_multipliers),
+            ("--primal", &self.primal),
+        ];
+        let outputs: Vec<(&str, &PathBuf)> =
+            outputs.into_iter().filter_map(|(option, path)| Some((option, path.as_ref()?))).collect();
+        for (index, (option, path)) in outputs.iter().enumerate() {
+            let start = self.start.as_deref().filter(|_| *option == "--primal");
+            let inputs = self.files.iter().map(PathBuf::as_path).chain(self.method.model_file()).chain(start);
+            output::check_output(option, path, inputs)?;
+            let is_same =
+                |other: &&(&str, &PathBuf)| other.1 == *path && !path.exists() || output::is_same(other.1, path);
+            if let Some((other, _)) = outputs[..index].iter().find(is_same) {
+                let path = path.display();
+                return Err(Failure::input(format!(
+                    "{option}: expected a file other than that of {other}, found {path}"
+                )));
+            }
+        }
+        Ok(())
     }
 
     fn settings(&self) -> Result<Settings, Failure> {
@@ -223,8 +249,9 @@ impl Solve {
     fn solve_one(&self, file: &Path, settings: &Settings, interrupt: &AtomicBool) -> Result<Report, Failure> {
         let problem = self.read(file)?;
         let mut dual = problem.dual();
-        let mut state = self.start.as_ref().map_or_else(|| Ok(State::new()), |path| read_start(path, dual.dim()))?;
+        // No other run may change the file between reading and writing.
         let mut journal = self.save_state.as_ref().map(Journal::create).transpose()?;
+        let mut state = self.start.as_ref().map_or_else(|| Ok(State::new()), |path| read_start(path, dual.dim()))?;
         let mut log = (self.files.len() == 1 && !self.quiet).then(|| Log::new(std::io::stderr()));
         if let Some(log) = &mut log {
             log.begin(&self.header(file, &problem, &*dual));

@@ -65,6 +65,86 @@ fn bench_makes_tables_runs_and_a_report_and_goes_on() {
 }
 
 #[test]
+fn stored_runs_are_known_by_the_content_of_their_instance() {
+    let folder = tempfile::tempdir().unwrap();
+    let out = folder.path().join("out");
+    let bench = |seed: &str, out: &Path| {
+        // The same names with other data.
+        let data = folder.path().join(seed).join("data");
+        success(&["generate", "ga-10-100", "--count=5", "--seed", seed, "--out", data.to_str().unwrap()]);
+        let arguments =
+            ["bench", data.to_str().unwrap(), "--methods=aggregated", "--steps=5,20", "--out", out.to_str().unwrap()];
+        let output = program_runs::run(&arguments);
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(output.status.success(), "{said}");
+        let table = std::fs::read_to_string(out.join("table.csv")).unwrap();
+        // All but the seconds.
+        let gaps: Vec<String> = table.lines().map(|line| line.split(',').take(5).collect()).collect();
+        (gaps, said)
+    };
+    let (first, said) = bench("1", &out);
+    assert!(!said.contains("computed again"), "{said}");
+    let (second, said) = bench("2", &out);
+    assert_ne!(first, second);
+    assert!(said.contains("computed again: 2 optima of other data"), "{said}");
+    assert!(said.contains("computed again: 1 run of other data"), "{said}");
+    assert_eq!(second, bench("2", &folder.path().join("new")).0);
+    // The runs of the first data are still there.
+    let (again, said) = bench("1", &out);
+    assert!(first == again && !said.contains("computed again: 1 run"), "{said}");
+    // The layout of an earlier version: names with plain numbers, and runs without the content of their instance.
+    std::fs::write(out.join("optima.json"), r#"{"data/ga-5": 1.0}"#).unwrap();
+    let runs = std::fs::read_to_string(out.join("runs.jsonl")).unwrap();
+    let old = runs.lines().map(|line| {
+        let mut run: Value = serde_json::from_str(line).unwrap();
+        run.as_object_mut().unwrap().retain(|name, _| !["fingerprint", "is_proved", "estimate"].contains(&&**name));
+        format!("{run}\n")
+    });
+    std::fs::write(out.join("runs.jsonl"), old.collect::<String>()).unwrap();
+    let (again, said) = bench("1", &out);
+    assert_eq!(first, again);
+    assert!(said.contains("of an earlier version"), "{said}");
+}
+
+#[test]
+fn optima_without_a_proof_are_marked() {
+    let folder = tempfile::tempdir().unwrap();
+    let out = |name: &str| folder.path().join(name).to_str().unwrap().to_string();
+    let [plain, proved] = ["generate:max-affine:5:1", "generate:ga-10-100:5:1"].map(|data| {
+        let out = out(&data.replace(':', "-"));
+        let said = success(&["bench", data, "--methods=aggregated", "--steps=5,20", "--out", &out]);
+        let page = data_of(&Path::new(&out).join("report.html"));
+        let csv = std::fs::read_to_string(Path::new(&out).join("table.csv")).unwrap();
+        (said, page["data_sets"][0].clone(), csv)
+    });
+    assert!(plain.0.contains("Optima not proved to 1e-9, marked *: 1 of 1, worst estimate"), "{}", plain.0);
+    let row = |said: &str| said.lines().find(|line| line.starts_with("| aggregated")).unwrap().to_string();
+    assert!(row(&plain.0).matches('*').count() == 2 && row(&proved.0).matches('*').count() == 0, "{}", plain.0);
+    assert!(plain.1["note"].as_str().unwrap().contains("1 of 1, worst estimate"));
+    assert!(plain.1["instances"][0].as_str().unwrap().ends_with('*'));
+    assert!(!proved.0.contains("not proved") && proved.1["note"].is_null());
+    let last = |csv: &str| csv.lines().map(|line| line.rsplit(',').next().unwrap().to_string()).collect::<Vec<_>>();
+    assert_eq!(last(&plain.2), ["not_proved", "1", "1"]);
+    assert_eq!(last(&proved.2), ["not_proved", "0", "0"]);
+}
+
+#[test]
+fn a_folder_belongs_to_one_experiment_at_a_time() {
+    let folder = tempfile::tempdir().unwrap();
+    let out = folder.path().join("out");
+    let arguments = ["bench", "generate:mc-sml-40:40:3", "--out", out.to_str().unwrap(), "--steps=1000"];
+    let mut child = program_runs::command(&arguments).stderr(std::process::Stdio::null()).spawn().unwrap();
+    while !out.join("optima.json").exists() {
+        std::thread::sleep(std::time::Duration::from_millis(5));
+    }
+    let (code, message) = failure(&arguments);
+    child.kill().unwrap();
+    child.wait().unwrap();
+    assert!(code == 2 && message.contains("is in use by another run"), "{message}");
+    success(&["bench", "generate:mc-sml-40:15:3", "--out", out.to_str().unwrap(), "--methods=auto", "--steps=5"]);
+}
+
+#[test]
 fn the_papers_tables_are_made() {
     let folder = tempfile::tempdir().unwrap();
     let out = |name: &str| folder.path().join(name).to_str().unwrap().to_string();

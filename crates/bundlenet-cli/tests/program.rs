@@ -617,6 +617,87 @@ fn reference_computes_each_optimum_once() {
     assert_eq!(optima.as_object().unwrap().len(), 3);
 }
 
+/// The optima in a file, after a run of `reference`.
+#[track_caller]
+fn optima(arguments: &[&dyn AsRef<std::ffi::OsStr>], out: &Path) -> (Output, Value) {
+    let output = run(&[&[&"reference" as &dyn AsRef<std::ffi::OsStr>, &"--out", &out], arguments].concat());
+    (output, serde_json::from_slice(&std::fs::read(out).unwrap()).unwrap())
+}
+
+#[test]
+fn reference_knows_instances_by_their_content() {
+    let folder = Folder::new();
+    let golds = folder.path("golds.json");
+    let file = folder.file("a.txt", TEXT);
+    let value = |optima: &Value| optima["a.txt"]["value"].as_f64().unwrap();
+    let solved = |more: &[&dyn AsRef<std::ffi::OsStr>]| {
+        let all: [&dyn AsRef<std::ffi::OsStr>; 4] = [&"solve", &file, &"--json", &"--quiet"];
+        json(&[&all, more].concat())["value"].as_f64().unwrap()
+    };
+    let agrees = |found: f64, expected: f64| (found - expected).abs() <= 1e-6 * expected.abs();
+    let (output, first) = optima(&[&file], &golds);
+    assert!(output.status.success() && agrees(value(&first), solved(&[])), "{first}");
+    // The other sense of the same file.
+    let (output, other) = optima(&[&file, &"--sense=max"], &golds);
+    assert!(agrees(value(&other), solved(&[&"--sense=max"])) && value(&other) != value(&first), "{other}");
+    let said = String::from_utf8(output.stderr).unwrap();
+    assert!(said.contains("computed again: 1 optimum of other data"), "{said}");
+    // Other data under the same name.
+    folder.file("a.txt", TEXT.replace("4 5 6", "40 50 60"));
+    let (_, changed) = optima(&[&file, &"--sense=max"], &golds);
+    assert!(agrees(value(&changed), solved(&[&"--sense=max"])) && value(&changed) != value(&other), "{changed}");
+    // The same data in another writing.
+    folder.file("a.txt", TEXT.replace("4 5 6", "40  50.0\n6e1"));
+    let (output, same) = optima(&[&file, &"--sense=max"], &golds);
+    assert!(same == changed && String::from_utf8(output.stdout).unwrap().contains("computed now    0"));
+    // An entry of the layout without content is not trusted.
+    folder.file("golds.json", r#"{"a.txt": {"value": 7, "status": "optimal", "steps": 1, "seconds": 1}}"#);
+    let (output, old) = optima(&[&file, &"--sense=max"], &golds);
+    assert!(agrees(value(&old), value(&changed)), "{old}");
+    assert!(String::from_utf8(output.stderr).unwrap().contains("of other data or of an earlier version"));
+}
+
+#[test]
+fn reference_says_what_is_not_proved() {
+    let folder = Folder::new();
+    let file = &generated(&folder, "mc-sml-40", 1)[0];
+    let golds = folder.path("golds.json");
+    let (output, early) = optima(&[file, &"--time-limit=1e-9"], &golds);
+    let said = String::from_utf8(output.stdout).unwrap();
+    assert_eq!(output.status.code(), Some(1));
+    assert!(said.contains("not proved") && said.contains("1 of 1, worst estimate"), "{said}");
+    assert!(early["s1-1.json"]["is_proved"] == false && early["s1-1.json"]["status"] == "time-limit", "{early}");
+    // It is computed again, and then proved.
+    let (output, late) = optima(&[file], &golds);
+    let said = String::from_utf8(output.stdout).unwrap();
+    assert!(!said.contains("not proved") && late["s1-1.json"]["is_proved"] == true, "{said} {late}");
+}
+
+/// Commands that write to one file at the same time: one of them may be refused, and nothing is lost.
+#[test]
+fn references_at_the_same_time_lose_nothing() {
+    let folder = Folder::new();
+    let golds = folder.path("golds.json");
+    let (first, second) = (generated(&folder, "ga-10-100", 12), generated(&folder, "mc-sml-40", 6));
+    let start = |files: &[PathBuf]| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_bundlenet"));
+        command.arg("reference").args(files).arg("--out").arg(&golds).stderr(std::process::Stdio::piped());
+        command.stdout(std::process::Stdio::null()).spawn().unwrap()
+    };
+    let running = [&first, &second].map(|files| (files, start(files)));
+    let mut expected = std::collections::BTreeSet::new();
+    for (files, child) in running {
+        let output = child.wait_with_output().unwrap();
+        let said = String::from_utf8(output.stderr).unwrap();
+        assert!(output.status.success() || said.contains("golds.json is in use by another run"), "{said}");
+        if output.status.success() {
+            expected.extend(files.iter().map(|file| file.file_name().unwrap().to_str().unwrap().to_string()));
+        }
+    }
+    let found: Value = serde_json::from_slice(&std::fs::read(&golds).unwrap()).unwrap();
+    assert!(!expected.is_empty() && expected.iter().all(|name| !found[name].is_null()), "{found}");
+}
+
 #[test]
 fn reference_does_not_take_two_files_of_one_name_for_one() {
     let folder = Folder::new();

@@ -61,7 +61,10 @@ fn mistakes_get_clear_errors() {
     bytes[100] ^= 1;
     std::fs::write(&broken, &bytes).unwrap();
     let (code, message) = failure(&["solve", file, "--start", text(&broken)]);
-    assert!(code == 2 && message.contains("expected a whole state, found a damaged record"), "{message}");
+    assert!(
+        code == 2 && message.contains("expected a whole state, found one damaged or incomplete at byte"),
+        "{message}"
+    );
     let nowhere = folder.path().join("none").join("state");
     let (code, message) = failure(&["solve", file, "--quiet", "--save-state", text(&nowhere)]);
     assert!(code == 1 && message.contains("cannot write") && message.contains("none"), "{message}");
@@ -87,4 +90,128 @@ fn a_full_disk_costs_no_result() {
     let again = json(&["solve", file, "--start", text(&state)]);
     assert_eq!(again["status"], "optimal");
     assert!(again["cuts"]["reused"].as_u64().unwrap() > 0);
+}
+
+#[test]
+fn no_output_replaces_an_input() {
+    let folder = tempfile::tempdir().unwrap();
+    let files = generated(folder.path(), "ga-10-100", 2);
+    let (file, before) = (text(&files[0]), std::fs::read(&files[0]).unwrap());
+    let model = folder.path().join("m.safetensors");
+    success(&["model", "--half", text(&model)]);
+    let network = std::fs::read(&model).unwrap();
+    let linked = folder.path().join("linked.json");
+    std::fs::hard_link(&files[0], &linked).unwrap();
+    let refused = |arguments: &[&str]| {
+        let (code, message) = failure(arguments);
+        assert!(code == 2 && message.contains("expected a file other than the input"), "{arguments:?}: {message}");
+    };
+    for option in ["--save-state", "--save-multipliers", "--primal"] {
+        refused(&["solve", file, "--quiet", option, file]);
+        refused(&["solve", file, "--quiet", "--model", text(&model), option, text(&model)]);
+        #[cfg(unix)]
+        refused(&["solve", file, "--quiet", option, text(&linked)]);
+    }
+    refused(&["convert", file, file]);
+    refused(&["model", text(&model), "--half", text(&model)]);
+    refused(&["reference", file, "--out", file]);
+    let own = text(files[0].parent().unwrap());
+    let (code, message) = failure(&["generate", "ga-10-100", "--count=2", "--seed=1", "--base", file, "--out", own]);
+    assert!(code == 2 && message.contains("expected a folder other than that of --base"), "{message}");
+    assert!(std::fs::read(&files[0]).unwrap() == before && std::fs::read(&model).unwrap() == network);
+    // Two outputs are two files; the start may be saved again.
+    let (state, point) = (folder.path().join("state"), folder.path().join("point.json"));
+    let (state, point) = (text(&state), text(&point));
+    let (code, message) = failure(&["solve", file, "--quiet", "--save-state", state, "--primal", state]);
+    assert!(code == 2 && message.contains("--primal: expected a file other than that of --save-state"), "{message}");
+    success(&["solve", file, "--quiet", "--save-state", state, "--save-multipliers", point]);
+    success(&["solve", file, "--quiet", "--start", point, "--save-multipliers", point]);
+    success(&["solve", file, "--quiet", "--start", state, "--save-state", state]);
+}
+
+#[cfg(unix)]
+#[test]
+fn links_stay_and_only_regular_files_become_states() {
+    use std::os::unix::fs::FileTypeExt;
+    let folder = tempfile::tempdir().unwrap();
+    let files = generated(folder.path(), "ga-10-100", 2);
+    let file = text(&files[0]);
+    let (pipe, link, target) = (folder.path().join("pipe"), folder.path().join("link"), folder.path().join("target"));
+    assert!(std::process::Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+    for path in [pipe.as_path(), folder.path(), std::path::Path::new("/dev/null")] {
+        let (code, message) = failure(&["solve", file, "--quiet", "--save-state", text(path)]);
+        assert!(code == 2 && message.contains("expected a regular file"), "{message}");
+        let (code, message) = failure(&["reference", file, "--out", text(path)]);
+        assert!(code == 2 && message.contains("expected a regular file"), "{message}");
+    }
+    assert!(std::fs::symlink_metadata(&pipe).unwrap().file_type().is_fifo());
+    // A link may lead to a file that does not exist yet.
+    std::os::unix::fs::symlink("target", &link).unwrap();
+    let model = folder.path().join("model");
+    std::os::unix::fs::symlink("network", &model).unwrap();
+    for _ in 0..2 {
+        success(&["solve", file, "--quiet", "--save-state", text(&link)]);
+        success(&["model", "--half", text(&model)]);
+        assert!(link.is_symlink() && model.is_symlink());
+        assert!(bundlenet::State::read(&target).unwrap().steps() > 0);
+    }
+    success(&["model", text(&folder.path().join("network"))]);
+    // Plain streams are written to.
+    for (option, begin) in [("--save-multipliers", "["), ("--primal", "{")] {
+        success(&["solve", file, "--quiet", option, "/dev/null"]);
+        let said = success(&["solve", file, "--quiet", option, "/dev/stdout"]);
+        assert!(said.lines().any(|line| line.starts_with(begin)), "{said}");
+    }
+    success(&["model", "--half", "/dev/null"]);
+    // No temporary file and no lock is left.
+    let mut left: Vec<_> = std::fs::read_dir(folder.path()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+    left.sort();
+    assert_eq!(left, ["ga-10-100", "link", "model", "network", "pipe", "target"]);
+}
+
+#[test]
+fn a_state_belongs_to_one_run_at_a_time() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = &generated(folder.path(), "mc-sml-40", 2)[0];
+    let state = folder.path().join("state");
+    let endless = ["solve", text(file), "--quiet", "--method=adam", "--steps=100000000", "--save-state", text(&state)];
+    let mut child = program_runs::command(&endless).spawn().unwrap();
+    while !state.exists() {
+        std::thread::sleep(std::time::Duration::from_millis(5));
+    }
+    let brief = ["solve", text(file), "--quiet", "--steps=5", "--start", text(&state)];
+    let saved = [&brief[..], &["--save-state", text(&state)]].concat();
+    let refused = program_runs::run(&saved);
+    // It can be read meanwhile.
+    let read = program_runs::run(&brief);
+    child.kill().unwrap();
+    child.wait().unwrap();
+    let message = String::from_utf8(refused.stderr).unwrap();
+    assert!(refused.status.code() == Some(2) && message.contains("state is in use by another run"), "{message}");
+    assert!(read.status.success());
+    let steps = bundlenet::State::read(&state).unwrap().steps();
+    // The lock ends with its process.
+    success(&saved);
+    assert_eq!(bundlenet::State::read(&state).unwrap().steps(), steps + 5);
+}
+
+#[test]
+fn a_damaged_end_is_said() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = &generated(folder.path(), "ga-10-100", 2)[0];
+    let state = folder.path().join("state");
+    success(&["solve", text(file), "--quiet", "--save-state", text(&state)]);
+    let whole = std::fs::read(&state).unwrap();
+    let middle = whole.len() / 2;
+    let flipped: Vec<u8> = whole.iter().enumerate().map(|(at, byte)| byte ^ u8::from(at == middle)).collect();
+    let zeros: Vec<u8> = whole.iter().enumerate().map(|(at, &byte)| if at < middle { byte } else { 0 }).collect();
+    for bytes in [&whole[..middle], &flipped, &zeros] {
+        std::fs::write(&state, bytes).unwrap();
+        let output = program_runs::run(&["solve", text(file), "--quiet", "--start", text(&state)]);
+        let said = String::from_utf8(output.stderr).unwrap();
+        assert!(output.status.success() && said.contains("damaged or incomplete at byte"), "{said}");
+        assert!(said.contains("the state after step"), "{said}");
+    }
+    std::fs::write(&state, whole).unwrap();
+    assert!(program_runs::run(&["solve", text(file), "--quiet", "--start", text(&state)]).stderr.is_empty());
 }

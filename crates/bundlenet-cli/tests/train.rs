@@ -91,7 +91,7 @@ fn two_trainings_do_not_share_a_folder() {
         std::thread::sleep(Duration::from_millis(5));
     }
     let (code, message) = failure(&["train", text(&config), "--out", text(&out), "--resume"]);
-    assert!(code == 2 && message.contains("expected a folder that no training is at work in"), "{message}");
+    assert!(code == 2 && message.contains("is in use by another run"), "{message}");
     child.kill().unwrap();
     child.wait().unwrap();
     // A lock does not outlive its training.

@@ -350,10 +350,87 @@ fn bad_files_get_clear_errors() {
         assert!(State::parse("s", &other).is_err(), "byte {at}");
     }
     assert!(Journal::create(folder.path()).is_err());
+    let _first = Journal::create(&path).unwrap();
+    assert!(Journal::create(&path).is_err_and(|error| error.to_string().ends_with("is in use by another run")));
     assert!(Journal::create(folder.path().join("none/state")).is_err());
     let other = Generator::new(Family::McSml40, 8).instance(0).unwrap().problem;
     let wrong = Solver::new(Settings::default()).unwrap().state(&mut state).solve(&mut *other.dual());
     assert!(wrong.unwrap_err().to_string().contains("expected 800, found 100"));
+}
+
+/// The journal of a small run, and the length of the file after each step.
+fn small_journal() -> (Vec<u8>, Vec<usize>) {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("state");
+    let mut lengths = vec![];
+    let mut observer = |_: &bundlenet::Record| {
+        lengths.push(std::fs::metadata(&path).unwrap().len() as usize);
+        std::ops::ControlFlow::Continue(())
+    };
+    let mut journal = Journal::create(&path).unwrap();
+    let mut oracle = FnOracle::new(2, |point: &[f64], subgradient: &mut [f64]| {
+        subgradient.copy_from_slice(&[point[0].signum(), 2.0 * (point[1] - 1.0)]);
+        Ok(point[0].abs() + (point[1] - 1.0).powi(2))
+    });
+    let limits = Limits { steps: Some(6), ..Limits::default() };
+    let solver = Solver::new(Settings { method: bundle(Cuts::Aggregated), limits, ..Settings::default() }).unwrap();
+    solver.start(&[3.0, -2.0]).journal(&mut journal).observe(&mut observer).solve(&mut oracle).unwrap();
+    journal.finish().unwrap();
+    (std::fs::read(&path).unwrap(), lengths)
+}
+
+/// The content of a state, without the remark on its file.
+fn content(state: &State) -> (usize, Option<f64>, Vec<f64>, Vec<bundlenet::Cut>) {
+    (state.steps(), state.value(), state.point().to_vec(), state.cuts().collect())
+}
+
+/// Whether damaged bytes are refused, or are taken for the whole records before the damage, which is said.
+fn is_noticed(bytes: &[u8], at: usize, lengths: &[usize], whole: &[State]) -> bool {
+    match (State::parse("s", bytes), lengths.partition_point(|&end| end <= at)) {
+        (Err(_), 0) => true,
+        (Ok(state), count @ 1..) => state.damage().is_some() && content(&state) == content(&whole[count - 1]),
+        _ => false,
+    }
+}
+
+#[test]
+fn every_flipped_bit_of_a_state_is_noticed() {
+    let (bytes, lengths) = small_journal();
+    assert!(lengths.len() == 7 && lengths.last() == Some(&bytes.len()));
+    let whole: Vec<State> = lengths.iter().map(|&end| State::parse("s", &bytes[..end]).unwrap()).collect();
+    assert!(whole.iter().all(|state| state.damage().is_none()));
+    for at in 0..bytes.len() {
+        for bit in 0..8 {
+            let mut flipped = bytes.clone();
+            flipped[at] ^= 1 << bit;
+            assert!(is_noticed(&flipped, at, &lengths, &whole), "bit {bit} of byte {at}");
+        }
+    }
+    // Zeros, as a power failure leaves them: to the end, or in one place only.
+    for at in 0..bytes.len() {
+        for end in [bytes.len(), (at + 8).min(bytes.len())] {
+            let mut zeros = bytes.clone();
+            zeros[at..end].fill(0);
+            // The first byte that is another one now.
+            let first = zeros.iter().zip(&bytes).position(|(zero, byte)| zero != byte);
+            assert!(first.is_none_or(|first| is_noticed(&zeros, first, &lengths, &whole)), "zeros from {at} to {end}");
+        }
+    }
+}
+
+#[test]
+fn saves_at_the_same_time_leave_a_whole_file() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("state");
+    std::thread::scope(|scope| {
+        for thread in 0..4 {
+            let state = State::at(&vec![f64::from(thread); 1000]);
+            let path = &path;
+            scope.spawn(move || (0..200).for_each(|_| state.save(path).unwrap()));
+        }
+    });
+    assert!(State::read(&path).unwrap().damage().is_none());
+    assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1);
 }
 
 /// The sum times a factor.

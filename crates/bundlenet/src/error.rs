@@ -18,6 +18,8 @@ pub enum Error {
     Write { path: PathBuf, source: io::Error },
     #[error("{}: expected {expected}, found {found}", path.display())]
     Content { path: PathBuf, expected: String, found: String },
+    #[error("{} is in use by another run", path.display())]
+    InUse { path: PathBuf },
     #[error(transparent)]
     Setting(#[from] InvalidSetting),
     #[error("{name}: {source}")]

@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 use super::drive::Run;
 use super::state::{Memory, State};
 use crate::error::Error;
-use crate::files::{beside, write_whole};
+use crate::files::{Lock, regular, write_whole};
 use crate::method::Minimize;
 use crate::model::{SavedCuts, StepLength};
 use crate::oracle::{CutsOf, Fingerprint, Sense};
@@ -64,8 +64,11 @@ struct Record<'a> {
 ///
 /// Each record is passed to the operating system before an observer sees the step, so it survives the end of the
 /// process. It is not forced onto the disk: after a power failure the last seconds may be missing.
+///
+/// The file belongs to one journal at a time, which a file beside it with the ending `.lock` ensures.
 pub struct Journal {
     path: PathBuf,
+    _lock: Lock,
     /// The open file. `None` before the run begins.
     file: Option<File>,
     buffer: Vec<u8>,
@@ -86,18 +89,14 @@ impl Journal {
     /// has begun.
     ///
     /// # Errors
-    /// If the folder cannot be written to.
+    /// If `path` is not a regular file, if another journal uses it, or if the folder cannot be written to.
     pub fn create(path: impl AsRef<Path>) -> Result<Self, Error> {
-        let path = path.as_ref().to_path_buf();
-        let failed = |source| Error::Write { path: path.clone(), source };
-        if path.is_dir() {
-            return Err(failed(std::io::ErrorKind::IsADirectory.into()));
-        }
-        // Finds an unwritable folder now, and not after hours of work.
-        let trial = beside(&path);
-        File::create(&trial).and_then(|_| std::fs::remove_file(&trial)).map_err(failed)?;
+        let path = regular(path.as_ref())?;
+        // The lock finds an unwritable folder now, and not after hours of work.
+        let lock = Lock::of_file(&path)?;
         Ok(Self {
             path,
+            _lock: lock,
             file: None,
             buffer: vec![],
             newest: 0,
@@ -183,20 +182,21 @@ impl State {
         bytes.starts_with(MAGIC)
     }
 
-    /// Reads a state that [`State::save`] or a [`Journal`] has written. An incomplete last record is ignored.
+    /// Reads a state that [`State::save`] or a [`Journal`] has written. If a record is damaged or incomplete, the state is
+    /// that of the records before it, and [`State::damage`] says so.
     ///
     /// # Errors
-    /// If the file cannot be read, or is not a state.
+    /// If the file cannot be read, is not a state, or has no whole record.
     pub fn read(path: impl AsRef<Path>) -> Result<Self, Error> {
         let path = path.as_ref();
         let bytes = std::fs::read(path).map_err(|source| Error::Read { path: path.to_path_buf(), source })?;
         Self::parse(path, &bytes)
     }
 
-    /// Parses the bytes of a state. Errors name the file by `path`.
+    /// Parses the bytes of a state, as [`State::read`]. Errors name the file by `path`.
     ///
     /// # Errors
-    /// If the bytes are not a state.
+    /// If the bytes are not a state, or have no whole record.
     pub fn parse(path: impl AsRef<Path>, bytes: &[u8]) -> Result<Self, Error> {
         parse(bytes).map_err(|Unexpected { expected, found }| Error::Content {
             path: path.as_ref().to_path_buf(),
@@ -334,12 +334,12 @@ impl<'a> Reader<'a> {
         numbers.iter().all(|number| number.is_finite()).then_some(numbers)
     }
 
-    /// The content of the next frame. `None` if the frame is incomplete.
-    fn frame(&mut self) -> Option<Result<&'a [u8], ()>> {
+    /// The content of the next frame. `None` if the frame is damaged or incomplete.
+    fn frame(&mut self) -> Option<&'a [u8]> {
         let length = self.whole()?;
         let content = self.take(length)?;
         let checksum = self.array().map(u64::from_le_bytes)?;
-        Some(if Fingerprint::new().bytes(content).finish() == checksum { Ok(content) } else { Err(()) })
+        (Fingerprint::new().bytes(content).finish() == checksum).then_some(content)
     }
 }
 
@@ -353,11 +353,9 @@ fn parse(bytes: &[u8]) -> Result<State, Unexpected> {
         let found = version.map_or_else(|| "none".to_string(), |version| format!("version {version}"));
         return Err(unexpected(format!("version {VERSION} of a state"), found));
     }
-    let damaged = |reader: &Reader<'_>| {
-        let at = bytes.len() - reader.0.len();
-        unexpected("a whole state", format!("a damaged record before byte {at} of {}", bytes.len()))
-    };
-    let Some(Ok(header)) = reader.frame() else { return Err(damaged(&reader)) };
+    let damage = |rest: &[u8]| format!("damaged or incomplete at byte {} of {}", bytes.len() - rest.len(), bytes.len());
+    let mut rest = reader.0;
+    let Some(header) = reader.frame() else { return Err(unexpected("a whole state", format!("one {}", damage(rest)))) };
     let header: Header =
         serde_json::from_slice(header).map_err(|error| unexpected("the header of a state", error.to_string()))?;
     let memory = header.function.map(|function| Memory {
@@ -372,17 +370,17 @@ fn parse(bytes: &[u8]) -> Result<State, Unexpected> {
         return Err(unexpected("a positive scale", "another"));
     }
     let mut state = State { memory, ..State::default() };
-    let mut is_first = true;
-    // A power failure may leave zeros.
-    while reader.0.iter().any(|&byte| byte != 0) {
-        match reader.frame() {
-            Some(Ok(record)) => apply(&mut state, header.multipliers, record).ok_or_else(|| damaged(&reader))?,
-            Some(Err(())) => return Err(damaged(&reader)),
-            None => break,
-        }
-        is_first = false;
+    let mut is_empty = true;
+    rest = reader.0;
+    while !rest.is_empty() && reader.frame().and_then(|record| apply(&mut state, header.multipliers, record)).is_some()
+    {
+        (is_empty, rest) = (false, reader.0);
     }
-    if is_first { Err(damaged(&reader)) } else { Ok(state) }
+    if is_empty {
+        return Err(unexpected("a whole state", format!("one {}", damage(rest))));
+    }
+    state.damage = (!rest.is_empty()).then(|| damage(rest));
+    Ok(state)
 }
 
 /// Applies a record. `None` if it is invalid.

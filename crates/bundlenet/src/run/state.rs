@@ -34,6 +34,8 @@ pub struct State {
     pub(super) steps: usize,
     pub(super) memory: Option<Memory>,
     pub(super) is_trusted: bool,
+    /// Where its file is damaged.
+    pub(super) damage: Option<String>,
 }
 
 /// Cuts and step length of a function.
@@ -106,7 +108,7 @@ impl State {
     }
 
     pub(crate) fn of_run(point: &[f64], value: f64, steps: usize, memory: Option<Memory>) -> Self {
-        Self { point: point.to_vec(), value: Some(value), steps, memory, is_trusted: false }
+        Self { point: point.to_vec(), value: Some(value), steps, memory, ..Self::default() }
     }
 
     /// The best point so far: the start point of the next run. Empty for an empty state.
@@ -125,6 +127,13 @@ impl State {
     #[must_use]
     pub fn steps(&self) -> usize {
         self.steps
+    }
+
+    /// Says where the file of the state is damaged or incomplete, as a kill or a power failure may leave it. The state is
+    /// that of the steps before.
+    #[must_use]
+    pub fn damage(&self) -> Option<&str> {
+        self.damage.as_deref()
     }
 
     /// Number of cuts.

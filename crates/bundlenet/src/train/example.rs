@@ -4,8 +4,8 @@ use std::fmt;
 use std::sync::Arc;
 
 use crate::error::Error;
-use crate::oracle::{EvaluationError, Oracle};
-use crate::run::{Limits, Settings, Solver};
+use crate::oracle::{CutsOf, EvaluationError, Fingerprint, Function, Oracle, Sense};
+use crate::run::{Limits, Settings, Solution, Solver};
 
 /// Makes a new oracle of an example at each call. Several threads run at the same time, each with its own oracle.
 pub type MakeOracle = Arc<dyn Fn() -> Box<dyn Oracle + Send> + Send + Sync>;
@@ -30,20 +30,37 @@ impl fmt::Debug for Example {
 }
 
 impl Example {
-    /// Computes the optimum with the exact bundle method, unless it is known: to 1e-9, or as far as the limits allow.
+    /// Runs the exact bundle method: to a gap of 1e-9, or as far as the limits allow.
     ///
     /// # Errors
     /// If the oracle fails at the start.
-    pub fn with_optimum(mut self, limits: &Limits) -> Result<Self, Error> {
-        if self.optimum.is_none() {
-            let mut solver = Solver::new(Settings { limits: limits.clone(), ..Settings::exact() })?;
-            if let Some(start) = &self.start {
-                solver = solver.start(start);
-            }
-            let solution = solver.solve(&mut *(self.oracle)()).map_err(|source| self.failed(source))?;
-            self.optimum = Some(solution.value);
+    pub fn solve(&self, limits: &Limits) -> Result<Solution, Error> {
+        let mut solver = Solver::new(Settings { limits: limits.clone(), ..Settings::exact() })?;
+        if let Some(start) = &self.start {
+            solver = solver.start(start);
         }
-        Ok(self)
+        solver.solve(&mut *(self.oracle)()).map_err(|source| self.failed(source))
+    }
+
+    /// Hash of the function, its sense and its start point, as text: of all data if the oracle has
+    /// [fingerprints](crate::SumOracle::fingerprint), else of the value and the subgradient at the start.
+    ///
+    /// # Errors
+    /// If the oracle fails at the start.
+    pub fn fingerprint(&self) -> Result<String, Error> {
+        let mut oracle = (self.oracle)();
+        let mut function = Function::new(&mut *oracle).map_err(|source| self.failed(source))?;
+        let start = self.start.clone().unwrap_or_else(|| vec![0.0; function.dim()]);
+        let is_maximized = function.sense() == Sense::Maximize;
+        let hash = Fingerprint::new().whole(is_maximized.into()).whole(start.len() as u64).numbers(&start);
+        let hash = if let [Some(data)] = function.fingerprints(CutsOf::Whole)[..] {
+            hash.whole(data)
+        } else {
+            let mut subgradient = vec![0.0; function.dim()];
+            let value = function.evaluate(&start, &mut subgradient).map_err(|source| self.failed(source))?;
+            hash.numbers(&[value]).numbers(&subgradient)
+        };
+        Ok(format!("{:016x}", hash.finish()))
     }
 
     pub(crate) fn failed(&self, source: EvaluationError) -> Error {

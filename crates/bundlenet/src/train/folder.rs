@@ -1,21 +1,20 @@
 //! A training in a folder. It survives a kill at any moment and resumes bit for bit.
 
-use std::fs::{File, TryLockError};
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Mutex, PoisonError};
 
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
 use super::config::TrainSettings;
 use super::example::Example;
-use super::optima::Optima;
+use super::optima::{Optima, not_proved};
 use super::optimizer::Optimizer;
 use super::trainer::{Best, Measurement, NetworkState, Report, State, Trainer};
 use crate::error::{Error, InvalidSetting};
-use crate::files::{Pace, write_whole};
+use crate::files::{Lock, Pace, write_whole};
 use crate::network::{CHECKPOINT_VERSION, Layout, Precision, Stored, Tensors};
 use crate::run::Limits;
 
@@ -39,6 +38,8 @@ pub enum Event<'a> {
         trainer: &'a Trainer,
         /// Numbers of instances for training and for validation.
         instances: (usize, usize),
+        /// The number of computed optima that have no proof, and their worst estimate, if there are any.
+        not_proved: Option<&'a str>,
     },
     /// An update or a generation is done.
     Advance(&'a Report),
@@ -87,10 +88,10 @@ pub fn train<E: From<Error>>(
     settings.check().map_err(Error::from)?;
     let run = Folder(folder.to_path_buf());
     std::fs::create_dir_all(folder).map_err(|source| Error::Write { path: folder.to_path_buf(), source })?;
-    let _lock = run.lock()?;
+    let _lock = Lock::of_folder(folder)?;
     let state = run.read_state(settings, is_resumed)?;
     let (train, validation) = load()?;
-    Ok(run.train(settings, (train, validation), state, is_resumed, observer)?)
+    Ok(run.train(settings, (train, validation), state, observer)?)
 }
 
 struct Folder(PathBuf);
@@ -101,13 +102,13 @@ impl Folder {
         settings: &TrainSettings,
         (mut train, mut validation): (Vec<Example>, Vec<Example>),
         state: Option<State>,
-        is_resumed: bool,
         observer: &(dyn Fn(&Event<'_>) -> ControlFlow<()> + Sync),
     ) -> Result<Finished, Error> {
         let text = toml::to_string(settings).map_err(std::io::Error::other);
         let text = text.map_err(|source| Error::Write { path: self.path("config.toml"), source })?;
         write_whole(&self.path("config.toml"), text.as_bytes())?;
-        if self.find_optima(&mut train, &mut validation, is_resumed, observer)?.is_break() {
+        let (flow, not_proved) = self.find_optima(&mut train, &mut validation, observer)?;
+        if flow.is_break() {
             return Ok(Finished::Interrupted);
         }
         let instances = (train.len(), validation.len());
@@ -117,7 +118,7 @@ impl Folder {
         };
         trainer.begin()?;
         self.write(&trainer)?;
-        let mut flow = observer(&Event::Begin { trainer: &trainer, instances });
+        let mut flow = observer(&Event::Begin { trainer: &trainer, instances, not_proved: not_proved.as_deref() });
         let mut pace = Pace::new();
         let finished = loop {
             if flow.is_break() {
@@ -144,23 +145,6 @@ impl Folder {
 
     fn path(&self, name: &str) -> PathBuf {
         self.0.join(name)
-    }
-
-    /// Locks the folder against other trainings while the file is open. The system releases the lock when the process
-    /// ends.
-    fn lock(&self) -> Result<File, Error> {
-        let path = self.path("lock");
-        let file = File::create(&path).map_err(|source| Error::Write { path: path.clone(), source })?;
-        match file.try_lock() {
-            Ok(()) => Ok(file),
-            Err(TryLockError::WouldBlock) => {
-                let expected = "a folder that no training is at work in";
-                Err(InvalidSetting::new("out", expected, self.0.display()).into())
-            }
-            // On a file system without locks, training goes on without one.
-            Err(TryLockError::Error(error)) if error.kind() == std::io::ErrorKind::Unsupported => Ok(file),
-            Err(TryLockError::Error(source)) => Err(Error::Write { path, source }),
-        }
     }
 
     /// Writes all files. The state comes first: a resumed training writes all other files again.
@@ -274,41 +258,36 @@ impl Folder {
         }))
     }
 
-    /// Sets the optimum of every instance, from `optima.json` if it is there.
+    /// Sets the optimum of every instance, from `optima.json` if it is there. Also says which of them are not proved.
     fn find_optima(
         &self,
         train: &mut [Example],
         validation: &mut [Example],
-        is_resumed: bool,
         observer: &(dyn Fn(&Event<'_>) -> ControlFlow<()> + Sync),
-    ) -> Result<ControlFlow<()>, Error> {
-        let path = self.path("optima.json");
-        // Without resuming, an existing file may belong to other instances of the same names.
-        let found = Mutex::new(if is_resumed { Optima::read(path)? } else { Optima::new(path) });
+    ) -> Result<(ControlFlow<()>, Option<String>), Error> {
+        let optima = Mutex::new(Optima::open(&self.path("optima.json"))?);
         let total = train.len() + validation.len();
         let done = AtomicUsize::new(0);
         let limits = Limits { steps: Some(MOST_STEPS), ..Limits::default() };
         let is_over = AtomicBool::new(false);
-        train.par_iter_mut().chain(&mut *validation).try_for_each(|example| {
+        let find = |example: &mut Example| {
             if is_over.load(Ordering::Relaxed) {
-                return Ok(());
+                return Ok((true, None));
             }
-            if let Ok(found) = found.lock() {
-                example.optimum = example.optimum.or(found.get(&example.name));
-            }
-            *example = example.clone().with_optimum(&limits)?;
-            if let (Ok(mut found), Some(optimum)) = (found.lock(), example.optimum) {
-                found.insert(&example.name, optimum)?;
+            let mut quality = (true, None);
+            if example.optimum.is_none() {
+                let found = Optima::find(&optima, &example.name, example, &limits)?;
+                (example.optimum, quality) = (Some(found.value), (found.is_proved, found.estimate));
             }
             let done = done.fetch_add(1, Ordering::Relaxed) + 1;
             if observer(&Event::Optima { done, total }).is_break() {
                 is_over.store(true, Ordering::Relaxed);
             }
-            Ok::<_, Error>(())
-        })?;
-        if let Ok(mut found) = found.into_inner() {
-            found.write()?;
-        }
-        Ok(if is_over.into_inner() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) })
+            Ok(quality)
+        };
+        let found: Result<Vec<_>, Error> = train.par_iter_mut().chain(&mut *validation).map(find).collect();
+        optima.into_inner().unwrap_or_else(PoisonError::into_inner).write()?;
+        let flow = if is_over.into_inner() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) };
+        Ok((flow, not_proved(found?)))
     }
 }

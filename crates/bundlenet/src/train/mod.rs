@@ -17,6 +17,6 @@ pub use config::{
 };
 pub use example::{Example, MakeOracle, gap_percent, limited};
 pub use folder::{Event, Finished, train};
-pub use optima::Optima;
+pub use optima::{Optima, Optimum, not_proved};
 pub use rollout::{Rollout, rollout};
 pub use trainer::{Measurement, Report, Stage, Trainer};
