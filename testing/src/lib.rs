@@ -5,6 +5,7 @@
 pub mod clock;
 pub mod enumeration;
 pub mod foreign;
+pub mod inequalities;
 pub mod memory;
 pub mod outside;
 pub mod programs;

@@ -1,5 +1,5 @@
-//! Methods from the literature that the library does not have: Kelley's cutting planes and Polyak's step. Benches and tests
-//! compare with them.
+//! Methods from the literature that the library does not have: Kelley's cutting planes and Polyak's step. Benches and
+//! tests compare with them.
 
 use bundlenet::{Minorants, Oracle, Sense, TraceRow};
 use microlp::{ComparisonOp, OptimizationDirection, SolveOutcome, Variable};
@@ -58,6 +58,9 @@ pub fn polyak(oracle: &mut dyn Oracle, start: &[f64], optimum: f64, limits: Limi
     }
     trace.rows
 }
+
+/// Relative gap at which Kelley's method ends.
+const OPTIMAL: f64 = 1e-9;
 
 /// Result of Kelley's method.
 pub struct Cutting {
@@ -156,6 +159,10 @@ pub fn kelley(oracle: &mut dyn Oracle, start: &[f64], reach: f64, limits: Limits
         next = program.cut(&point);
         if let Some(program) = &next {
             bound = program.solution.objective();
+            let best = trace.rows.last().map_or(value, |row| row.best);
+            if trace.sign * (best - bound) <= OPTIMAL * best.abs() {
+                break;
+            }
             point = program.point.iter().map(|&variable| program.solution[variable]).collect();
             oracle.domain().project(&mut point);
         }

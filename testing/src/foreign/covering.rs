@@ -35,6 +35,11 @@ impl Covering {
         let costs = (0..columns).map(|_| f64::from(stream.between(1, 100))).collect();
         Self { rows, costs, columns: sparse, entries }
     }
+
+    /// Cost and rows of every column.
+    pub fn columns(&self) -> impl Iterator<Item = (f64, &[u32])> {
+        self.costs.iter().enumerate().map(|(column, &cost)| (cost, self.columns.row(column).0))
+    }
 }
 
 impl Oracle for Covering {
@@ -45,8 +50,7 @@ impl Oracle for Covering {
     fn evaluate(&mut self, point: &[f64], subgradient: &mut [f64]) -> Result<f64, OracleError> {
         subgradient.fill(1.0);
         let mut value: f64 = point.iter().sum();
-        for (column, cost) in self.costs.iter().enumerate() {
-            let (rows, _) = self.columns.row(column);
+        for (cost, rows) in self.columns() {
             let reduced = cost - rows.iter().map(|&row| point[row as usize]).sum::<f64>();
             if reduced < 0.0 {
                 value += reduced;

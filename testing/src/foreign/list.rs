@@ -1,5 +1,7 @@
 //! The list of all functions, and their halves.
 
+use std::fmt;
+
 use bundlenet::Oracle;
 use bundlenet_linalg::Stream;
 use bundlenet_problems::Academic;
@@ -14,6 +16,15 @@ use super::{
 pub enum Half {
     Choose,
     Judge,
+}
+
+impl fmt::Display for Half {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(match self {
+            Self::Choose => "choose",
+            Self::Judge => "judge",
+        })
+    }
 }
 
 /// A function of the list.
@@ -43,8 +54,8 @@ impl Instance {
         self.name.split(' ').next().unwrap()
     }
 
-    /// The distance from the optimum that counts as a gap of 1: `max(1, |optimum|)`. Sums at other scales have values of
-    /// their own size, and `|optimum|` counts.
+    /// The distance from the optimum that counts as a gap of 1: `max(1, |optimum|)`. For sums at other scales it is
+    /// `|optimum|`.
     pub fn gap_unit(&self, optimum: f64) -> f64 {
         if self.family() == "maxima" { optimum.abs() } else { optimum.abs().max(1.0) }
     }

@@ -6,7 +6,8 @@
 //! max sum_i u_i + p t + sum_j min(0, v_j(u) - t)                                  the number of medians dualised, too
 //! ```
 //!
-//! Both have the same optimum. The first one is one function, the second one a sum with a component for every candidate.
+//! Both have the same optimum. The first one is one function, the second one a sum with a component for every
+//! candidate.
 
 use bundlenet::{Minorants, Oracle, OracleError, Sense, SumOracle};
 use bundlenet_linalg::Stream;

@@ -1,5 +1,5 @@
-//! Sums of maxima of affine functions, or of minima, given by tables. Duals of problems whose subproblems choose one row
-//! of a table have this form.
+//! Sums of maxima of affine functions, or of minima, given by tables. Duals of problems whose subproblems choose one
+//! row of a table have this form.
 
 use bundlenet::{Domain, Minorants, Oracle, OracleError, Sense, SumOracle};
 use bundlenet_linalg::SparseRows;

@@ -23,8 +23,8 @@ pub struct Sizes {
     pub lines: usize,
 }
 
-/// `v F(x / s)` with `F` a sum of maxima of affine functions. Slopes of a component average to zero, so that `F` is bounded
-/// below. Every component depends on at most eight variables.
+/// `v F(x / s)` with `F` a sum of maxima of affine functions. Slopes of a component average to zero, so that `F` is
+/// bounded below. Every component depends on at most eight variables.
 pub fn sum_of_maxima(index: u64, sizes: Sizes, value_scale: f64, variable_scale: f64) -> Tables {
     let mut stream = Stream::new(1, "sum of maxima", index);
     let Sizes { dim, components, lines } = sizes;
@@ -67,8 +67,8 @@ pub fn knapsack(index: u64, constraints: usize, items: usize) -> Tables {
 }
 
 /// The dual of a two-stage problem, nonanticipativity dualised. A first-stage decision is a row `x` of integers, the
-/// recourse cost of each scenario is tabulated: `max sum_s min_x (p_s c_s(x) + lambda_s'x)` with `sum_s lambda_s = 0`. The
-/// multipliers of the last scenario are eliminated.
+/// recourse cost of each scenario is tabulated: `max sum_s min_x (p_s c_s(x) + lambda_s'x)` with `sum_s lambda_s = 0`.
+/// The multipliers of the last scenario are eliminated.
 pub fn two_stage(index: u64, scenarios: usize, columns: usize) -> Tables {
     const ROWS: usize = 40;
     let mut stream = Stream::new(1, "two-stage", index);
@@ -101,8 +101,8 @@ pub fn two_stage(index: u64, scenarios: usize, columns: usize) -> Tables {
     tables
 }
 
-/// Units with tabulated schedules, demand dualised: `max u'd + sum_a min_i (c_ai - u'g_ai)`, `u >= 0`. Schedules are blocks
-/// of periods in which a unit runs.
+/// Units with tabulated schedules, demand dualised: `max u'd + sum_a min_i (c_ai - u'g_ai)`, `u >= 0`. Schedules are
+/// blocks of periods in which a unit runs.
 pub fn units(index: u64, periods: usize, units: usize, schedules: usize) -> Tables {
     let mut stream = Stream::new(1, "units", index);
     let mut demand = vec![0.0; periods];

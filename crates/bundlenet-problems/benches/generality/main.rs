@@ -6,6 +6,12 @@
 //! cargo bench --bench generality -- --half choose --only maxima --json FILE
 //! cargo bench --bench generality -- --half choose --against FILE    # only the default is measured again
 //! ```
+//!
+//! Tables and ratios are markdown on the standard output. Figures of each function go to the standard error.
+//!
+//! ```text
+//! cargo bench --bench generality > FILE
+//! ```
 
 mod measure;
 mod optima;
@@ -16,7 +22,7 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use bundlenet::Oracle;
-use bundlenet_testing::foreign::{Instance, Price, instances};
+use bundlenet_testing::foreign::{Half, Instance, Price, instances};
 use serde_json::Value;
 
 use measure::Task;
@@ -32,11 +38,29 @@ fn row(instance: &Instance, known_optimum: Optimum, known: &Value) -> Row {
     let (dim, sign) = (oracle.dim(), oracle.sense().sign());
     let best = figures.iter().filter_map(|figures| Some(sign * figures.best?)).fold(f64::INFINITY, f64::min);
     if best < sign * optimum - 1e-7 * instance.gap_unit(optimum) {
-        println!("{}: WRONG OPTIMUM {optimum}, a run found {}", instance.name, sign * best);
+        eprintln!("{}: WRONG OPTIMUM {optimum}, a run found {}", instance.name, sign * best);
     }
     let row = Row { name: instance.name.clone(), half: instance.half, dim, optimum, work: task.work(), figures };
     row.print();
     row
+}
+
+/// Measures all functions, several at a time if there are more threads than one.
+fn measure_all(chosen: &[Instance], optima: &[Optimum], known: &Value, threads: usize) -> Vec<Row> {
+    let next = AtomicUsize::new(0);
+    let rows: Mutex<Vec<(usize, Row)>> = Mutex::new(vec![]);
+    let measure = || {
+        loop {
+            let index = next.fetch_add(1, Ordering::Relaxed);
+            let Some(instance) = chosen.get(index) else { break };
+            let row = row(instance, optima[index], known);
+            rows.lock().unwrap().push((index, row));
+        }
+    };
+    std::thread::scope(|scope| (0..threads).for_each(|_| drop(scope.spawn(measure))));
+    let mut rows = rows.into_inner().unwrap();
+    rows.sort_by_key(|(index, _)| *index);
+    rows.into_iter().map(|(_, row)| row).collect()
 }
 
 fn main() {
@@ -55,29 +79,16 @@ fn main() {
     let known: Value = options.against.as_ref().map_or(Value::Null, read);
     let chosen: Vec<Instance> = instances().into_iter().filter(|instance| options.includes(instance)).collect();
     let optima: Vec<Optimum> = chosen.iter().map(optima::optimum).collect();
-    let next = AtomicUsize::new(0);
-    let rows: Mutex<Vec<(usize, Row)>> = Mutex::new(vec![]);
-    std::thread::scope(|scope| {
-        for _ in 0..options.threads {
-            scope.spawn(|| {
-                loop {
-                    let index = next.fetch_add(1, Ordering::Relaxed);
-                    let Some(instance) = chosen.get(index) else { break };
-                    let row = row(instance, optima[index], &known);
-                    rows.lock().unwrap().push((index, row));
-                }
-            });
-        }
-    });
-    let mut rows = rows.into_inner().unwrap();
-    rows.sort_by_key(|(index, _)| *index);
-    let rows: Vec<Row> = rows.into_iter().map(|(_, row)| row).collect();
+    let rows = measure_all(&chosen, &optima, &known, options.threads);
     if let Some(path) = &options.json {
         let figures: Vec<Value> = rows.iter().map(Row::to_json).collect();
         std::fs::write(path, serde_json::to_string_pretty(&figures).unwrap()).unwrap();
     }
-    if !rows.is_empty() {
-        [Variant::Dear, Variant::Cheap].into_iter().for_each(|variant| print_table(&rows, variant, options.gap));
-        [Variant::Dear, Variant::Cheap].into_iter().for_each(|variant| print_summary(&rows, variant, options.gap));
+    for variant in [Variant::Dear, Variant::Cheap] {
+        print_table(&rows, variant, options.gap);
+        for half in [Half::Choose, Half::Judge] {
+            let rows: Vec<&Row> = rows.iter().filter(|row| row.half == half).collect();
+            print_summary(&rows, half, variant, options.gap);
+        }
     }
 }

@@ -78,10 +78,10 @@ pub(crate) fn optimum(instance: &Instance) -> Optimum {
     }
     let mut optimum = compute(instance);
     let Optimum { value, reach, estimate } = optimum;
-    println!("{}: optimum {value:.10e}, estimated gap {estimate:.1e}, distance {reach:.1e}", instance.name);
+    eprintln!("{}: optimum {value:.10e}, estimated gap {estimate:.1e}, distance {reach:.1e}", instance.name);
     if let Some(published) = instance.optimum {
         let gap = (value - published).abs() / instance.gap_unit(published);
-        println!("{}: published {published:.10e}, gap {gap:.1e}", instance.name);
+        eprintln!("{}: published {published:.10e}, gap {gap:.1e}", instance.name);
         optimum.value = published;
     }
     let mut all = read().unwrap_or_default();

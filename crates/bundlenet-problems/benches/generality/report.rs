@@ -85,7 +85,7 @@ impl Row {
         for Figures { method, dear, cheap, .. } in &self.figures {
             lines.push(format!("  {method:<11}dear{}   cheap{} {} ms", calls(dear), calls(cheap), times(cheap)));
         }
-        println!("{}", lines.join("\n"));
+        eprintln!("{}", lines.join("\n"));
     }
 
     pub(crate) fn to_json(&self) -> Value {
@@ -95,7 +95,7 @@ impl Row {
                 "cheap": reached(&figures.cheap) })
         };
         let methods: Vec<Value> = self.figures.iter().map(of_method).collect();
-        json!({ "name": self.name, "half": format!("{:?}", self.half).to_lowercase(), "dim": self.dim,
+        json!({ "name": self.name, "half": self.half.to_string(), "dim": self.dim,
             "optimum": self.optimum, "work": self.work, "methods": methods })
     }
 }
@@ -121,67 +121,74 @@ pub(crate) fn figures_in(known: &Value, name: &str) -> Vec<Figures> {
 
 /// A table of all functions.
 pub(crate) fn print_table(rows: &[Row], variant: Variant, gap: usize) {
+    let Some(first) = rows.first() else { return };
     println!("\n### {} to a gap of {:e}\n", variant.title(), GAPS[gap]);
-    let methods: Vec<&str> = rows[0].figures.iter().map(|figures| figures.method.as_str()).collect();
-    println!("| function | variables | {} | ratio |", methods.join(" | "));
-    println!("|---|---:|{}---:|", "---:|".repeat(methods.len()));
+    let methods: Vec<&str> = first.figures.iter().map(|figures| figures.method.as_str()).collect();
+    println!("| function | variables | half | {} | ratio |", methods.join(" | "));
+    println!("|---|---:|---|{}---:|", "---:|".repeat(methods.len()));
     for row in rows {
         let cells: Vec<String> = row.figures.iter().map(|figures| variant.cell(variant.figure(figures, gap))).collect();
         let ratio = match row.compare(variant, gap) {
             Comparison::Ratio(ratio) => format!("{ratio:.2}"),
-            Comparison::Failed => "**NOT REACHED**".to_string(),
+            Comparison::Failed => "**not reached**".to_string(),
             Comparison::Skipped => "skipped".to_string(),
         };
-        println!("| {} | {} | {} | {ratio} |", row.name, row.dim, cells.join(" | "));
+        println!("| {} | {} | {} | {} | {ratio} |", row.name, row.dim, row.half, cells.join(" | "));
     }
 }
 
 /// Mean and worst ratio of the default to the best fixed method, and the functions above the bars.
-pub(crate) fn print_summary(rows: &[Row], variant: Variant, gap: usize) {
+pub(crate) fn print_summary(rows: &[&Row], half: Half, variant: Variant, gap: usize) {
+    if rows.is_empty() {
+        return;
+    }
     let mut ratios: Vec<(&str, f64)> = vec![];
-    let (mut failed, mut skipped): (Vec<&str>, Vec<&str>) = (vec![], vec![]);
+    let (mut failed, mut skipped): (Vec<String>, Vec<String>) = (vec![], vec![]);
     for row in rows {
         match row.compare(variant, gap) {
             Comparison::Ratio(ratio) => ratios.push((&row.name, ratio)),
-            Comparison::Failed => failed.push(&row.name),
-            Comparison::Skipped => skipped.push(&row.name),
+            Comparison::Failed => failed.push(row.name.clone()),
+            Comparison::Skipped => skipped.push(row.name.clone()),
         }
     }
     ratios.sort_by(|a, b| b.1.total_cmp(&a.1));
-    let mean = geometric_mean(ratios.iter().map(|(_, ratio)| *ratio));
-    println!(
-        "\n{} to a gap of {:e}, default over the best fixed method of each function:\n",
-        variant.title(),
-        GAPS[gap]
-    );
-    println!("- geometric mean {mean:.3} over {} functions", ratios.len());
-    if let Some((name, worst)) = ratios.first() {
-        println!("- worst {worst:.2} ({name})");
-    }
-    for (low, high) in [(1.5, f64::INFINITY), (1.15, 1.5)] {
-        let above = ratios.iter().filter(|(_, ratio)| (low..high).contains(ratio));
-        let names: Vec<String> = above.map(|(name, ratio)| format!("{name} {ratio:.2}")).collect();
-        println!("- {} above {low}: {}", names.len(), names.join(", "));
-    }
-    for name in OUTSIDE {
-        println!("- {}", beside(rows, variant, gap, name));
-    }
-    println!("- {} where the default does NOT reach the gap: {}", failed.len(), failed.join(", "));
-    println!("- {} skipped, because no fixed method reaches the gap: {}", skipped.len(), skipped.join(", "));
-}
-
-/// The default beside a method outside the library, on the functions where both reach the gap.
-fn beside(rows: &[Row], variant: Variant, gap: usize, name: &str) -> String {
-    let pair = |row: &Row| {
-        let other = row.figures.iter().find(|figures| figures.method == name)?;
-        Some((variant.figure(&row.figures[0], gap)?, variant.figure(other, gap)?))
+    let within = |low: f64, high: f64| -> Vec<String> {
+        let inside = ratios.iter().filter(|(_, ratio)| (low..high).contains(ratio));
+        inside.map(|(name, ratio)| format!("{name} {ratio:.2}")).collect()
     };
-    let ratios: Vec<f64> = rows.iter().filter_map(pair).map(|(own, other)| own / other).collect();
-    let mean = geometric_mean(ratios.iter().copied());
-    format!("over {name}: geometric mean {mean:.3} over the {} functions where both reach the gap", ratios.len())
+    let counted = |names: Vec<String>| format!("{} | {}", names.len(), names.join(", "));
+    println!("\n{} to a gap of {:e}, default over the best fixed method, half {half}:\n", variant.title(), GAPS[gap]);
+    println!("| | | functions |\n|---|---:|---|");
+    println!("| geometric mean | {:.3} | {} |", geometric_mean(&ratios), ratios.len());
+    println!(
+        "| worst | {} |",
+        ratios.first().map_or("- | ".to_string(), |(name, worst)| format!("{worst:.2} | {name}"))
+    );
+    println!("| 1.5 and more | {} |", counted(within(1.5, f64::INFINITY)));
+    println!("| 1.15 to 1.5 | {} |", counted(within(1.15, 1.5)));
+    println!("| the default does not reach the gap | {} |", counted(failed));
+    println!("| skipped: no fixed method reaches the gap | {} |", counted(skipped));
+    for name in OUTSIDE {
+        let ratios = ratios_to(name, rows, variant, gap);
+        println!(
+            "| geometric mean over {name}, where both reach the gap | {:.3} | {} |",
+            geometric_mean(&ratios),
+            ratios.len()
+        );
+    }
 }
 
-fn geometric_mean(ratios: impl ExactSizeIterator<Item = f64>) -> f64 {
-    let count = ratios.len().max(1) as f64;
-    (ratios.map(f64::ln).sum::<f64>() / count).exp()
+/// Ratios of the default to a method outside the library, on the functions where both reach the gap.
+fn ratios_to<'a>(name: &str, rows: &[&'a Row], variant: Variant, gap: usize) -> Vec<(&'a str, f64)> {
+    let ratio = |row: &&'a Row| {
+        let other = row.figures.iter().find(|figures| figures.method == name)?;
+        let ratio = variant.figure(&row.figures[0], gap)? / variant.figure(other, gap)?;
+        Some((row.name.as_str(), ratio))
+    };
+    rows.iter().filter_map(ratio).collect()
+}
+
+fn geometric_mean(ratios: &[(&str, f64)]) -> f64 {
+    let sum: f64 = ratios.iter().map(|(_, ratio)| ratio.ln()).sum();
+    (sum / ratios.len().max(1) as f64).exp()
 }
