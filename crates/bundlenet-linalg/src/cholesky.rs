@@ -17,6 +17,9 @@ const STRIPS_KEPT: usize = 48;
 /// square is still finite.
 const LEFT_OUT: f64 = 1e64;
 
+/// Asked in a long computation: whether it has to end. The argument is the number of products until the next question.
+pub type IsOver<'a> = &'a dyn Fn(usize) -> bool;
+
 /// The lower triangle of a symmetric matrix; after [`Self::factor`], of its Cholesky factor.
 ///
 /// Rows are padded to whole blocks, and the number of rows to whole strips.
@@ -63,8 +66,11 @@ impl Cholesky {
     /// Replaces the matrix by its factor. A pivot that is not above `least` is replaced by a huge number: its unknown
     /// is then nearly zero, and the other unknowns are those of the system without its row and column. Returns the
     /// number of replaced pivots.
-    pub fn factor(&mut self, least: f64) -> usize {
-        factor(&mut self.entries, self.stride, self.size, &mut self.strips, least.max(f64::MIN_POSITIVE))
+    ///
+    /// A large factorisation asks `is_over` many times. If the answer is true it ends with `None`; the matrix is then of
+    /// no use.
+    pub fn factor(&mut self, least: f64, is_over: IsOver<'_>) -> Option<usize> {
+        factor(&mut self.entries, self.stride, self.size, &mut self.strips, least.max(f64::MIN_POSITIVE), is_over)
     }
 
     /// Solves the system for one right-hand side, in place.
@@ -75,7 +81,14 @@ impl Cholesky {
 }
 
 multiversion! {
-    fn factor(entries: &mut [Block], stride: usize, size: usize, strips: &mut [Block], least: f64) -> usize = factor_kernel;
+    fn factor(
+        entries: &mut [Block],
+        stride: usize,
+        size: usize,
+        strips: &mut [Block],
+        least: f64,
+        is_over: IsOver<'_>,
+    ) -> Option<usize> = factor_kernel;
 }
 
 multiversion! {
@@ -93,7 +106,8 @@ fn factor_kernel<L: Lanes>(
     size: usize,
     strips: &mut [Block],
     least: f64,
-) -> usize {
+    is_over: IsOver<'_>,
+) -> Option<usize> {
     let mut left_out = 0;
     for from in (0..size).step_by(PANEL) {
         let width = (size - from).next_multiple_of(LANES).min(PANEL);
@@ -110,10 +124,11 @@ fn factor_kernel<L: Lanes>(
         }
         if size > from + width {
             let below = width / LANES;
-            update::<L>(&mut entries[width * stride..], stride, first + below, &strips[below * width..], width);
+            let strips = &strips[below * width..];
+            update::<L>(&mut entries[width * stride..], stride, first + below, (strips, width), is_over)?;
         }
     }
-    left_out
+    Some(left_out)
 }
 
 /// Copies a strip from rows to columns.
@@ -330,13 +345,23 @@ fn subtract_broad_rows<L: Lanes, const FIRST: usize>(
 }
 
 /// Subtracts the products of the strips below a panel from the lower triangle right of it. That triangle begins with
-/// block `first` of the rows.
+/// block `first` of the rows. `None` if it had to end.
 #[inline(always)]
-fn update<L: Lanes>(entries: &mut [Block], stride: usize, first: usize, strips: &[Block], width: usize) {
+fn update<L: Lanes>(
+    entries: &mut [Block],
+    stride: usize,
+    first: usize,
+    (strips, width): (&[Block], usize),
+    is_over: IsOver<'_>,
+) -> Option<()> {
     let count = strips.len() / width;
     let strip = |index: usize| &strips[index * width..(index + 1) * width];
     for from in (0..count).step_by(STRIPS_KEPT) {
         for below in (from..count).step_by(2) {
+            let products = 2 * LANES * LANES * width * (below + 1 - from).min(STRIPS_KEPT);
+            if is_over(products) {
+                return None;
+            }
             let rows = &mut entries[below * LANES * stride..];
             // Up to `both`, both strips have entries in these columns; beyond, only the second one.
             let both = if below + 1 < count { (below + 1).min(from + STRIPS_KEPT) } else { from };
@@ -364,6 +389,7 @@ fn update<L: Lanes>(entries: &mut [Block], stride: usize, first: usize, strips: 
             }
         }
     }
+    Some(())
 }
 
 #[inline(always)]
@@ -436,7 +462,7 @@ mod tests {
     #[inline(always)]
     fn factor_and_solve<L: Lanes>(cholesky: &mut Cholesky, vector: &mut [f64]) {
         let Cholesky { size, stride, entries, strips } = cholesky;
-        factor_kernel::<L>(entries, *stride, *size, strips, 1e-9);
+        factor_kernel::<L>(entries, *stride, *size, strips, 1e-9, &|_| false);
         solve_lower_kernel::<L>(entries, *stride, vector);
         solve_upper_kernel::<L>(entries, *stride, vector);
     }
@@ -469,7 +495,7 @@ mod tests {
                 ((0..size).map(|row| cholesky.row_mut(row).to_vec()).collect::<Vec<_>>(), vector)
             };
             let best = results(&|cholesky, vector| {
-                cholesky.factor(1e-9);
+                cholesky.factor(1e-9, &|_| false);
                 cholesky.solve(vector);
             });
             assert_eq!(best, results(&factor_and_solve::<Portable>));

@@ -9,6 +9,7 @@ mod error;
 mod fingerprint;
 mod function;
 mod minorants;
+mod patience;
 mod primal;
 
 pub use closure::FnOracle;
@@ -18,6 +19,10 @@ pub use fingerprint::Fingerprint;
 pub use function::Function;
 pub(crate) use function::{CutsOf, Detail, Evaluation};
 pub use minorants::{Lines, Minorants, Solutions};
+pub use patience::Interrupt;
+#[cfg(test)]
+pub(crate) use patience::tests::Counted;
+pub(crate) use patience::{End, Patience};
 pub use primal::{Primal, PrimalOracle};
 
 /// Error of an oracle: any error, or a message.

@@ -163,7 +163,7 @@ impl<'a, S: Real, E: FeatureSource> Unroll<'a, S, E> {
                     record.value = seen.value;
                     episode.records.push(record);
                 }
-                Progress::Optimal | Progress::Stalled => episode.is_over = true,
+                Progress::Optimal | Progress::Stalled | Progress::Interrupted => episode.is_over = true,
             }
         }
         self.steps += 1;
