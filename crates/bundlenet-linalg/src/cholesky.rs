@@ -10,6 +10,9 @@ use crate::simd::{Block, LANES, Lanes, blocks_for, flat, flat_mut, multiversion}
 /// Columns of a panel; a multiple of [`LANES`]. Three strips fit into the first-level cache.
 const PANEL: usize = 128;
 
+/// Blocks of new memory between two questions.
+const NEW_BLOCKS: usize = 1 << 14;
+
 /// Right-hand strips of the products that stay in the second-level cache while all left-hand strips are read.
 const STRIPS_KEPT: usize = 48;
 
@@ -33,24 +36,41 @@ pub struct Cholesky {
 }
 
 impl Cholesky {
-    /// Sets a zero matrix of the given size. Memory is kept from call to call.
-    pub fn reset(&mut self, size: usize) {
+    /// Sets a zero matrix of the given size. Memory is kept from call to call. `None` if `is_over` ends it before; the
+    /// matrix is then empty.
+    pub fn reset(&mut self, size: usize, is_over: IsOver<'_>) -> Option<()> {
         let strips = blocks_for(size);
-        self.size = size;
+        self.size = 0;
         // An odd stride spreads the blocks of a column over the sets of a cache.
         self.stride = strips | 1;
         let needed = strips * LANES * self.stride;
-        if self.entries.len() < needed {
-            self.entries.resize(needed, Block::splat(0.0));
+        if self.entries.capacity() < needed {
+            // Old numbers are not copied.
+            let capacity = needed.max(2 * self.entries.capacity());
+            self.entries = vec![];
+            self.entries.reserve_exact(capacity);
+        }
+        // The system hands out new memory page by page. That takes as long as a part of the factorisation.
+        while self.entries.len() < needed {
+            let more = (needed - self.entries.len()).min(NEW_BLOCKS);
+            self.entries.resize(self.entries.len() + more, Block::splat(0.0));
+            if is_over(more * LANES * LANES) {
+                return None;
+            }
         }
         // Blocks right of the diagonal block are not cleared: they never affect the others.
         for (row, blocks) in self.entries[..needed].chunks_exact_mut(self.stride.max(1)).enumerate() {
             blocks[..=row / LANES].fill(Block::splat(0.0));
+            if is_over(row) {
+                return None;
+            }
         }
+        self.size = size;
         let needed = strips * (strips * LANES).min(PANEL);
         if self.strips.len() < needed {
             self.strips.resize(needed, Block::splat(0.0));
         }
+        Some(())
     }
 
     /// A row of the lower triangle; its last entry is the diagonal one.
@@ -476,7 +496,7 @@ mod tests {
     /// A random matrix that is positive definite because its diagonal is large.
     fn fill(cholesky: &mut Cholesky, size: usize) {
         let mut stream = Stream::new(5, "matrix", 0);
-        cholesky.reset(size);
+        cholesky.reset(size, &|_| false);
         for row in 0..size {
             let entries = cholesky.row_mut(row);
             entries.iter_mut().for_each(|entry| *entry = stream.symmetric());

@@ -45,7 +45,7 @@ fn naive(lower: &[Vec<f64>]) -> Vec<Vec<f64>> {
 }
 
 fn fill(cholesky: &mut Cholesky, lower: &[Vec<f64>]) {
-    cholesky.reset(lower.len());
+    assert!(cholesky.reset(lower.len(), &never).is_some());
     for (row, entries) in lower.iter().enumerate() {
         cholesky.row_mut(row).copy_from_slice(entries);
     }
@@ -112,13 +112,13 @@ fn dependent_columns_are_left_out() {
 #[test]
 fn empty_matrices_and_entries_that_are_no_numbers() {
     let mut cholesky = Cholesky::default();
-    cholesky.reset(0);
+    assert!(cholesky.reset(0, &never).is_some());
     assert_eq!(cholesky.factor(0.0, &never), Some(0));
     cholesky.solve(&mut []);
     fill(&mut cholesky, &[vec![f64::NAN], vec![0.0, -1.0], vec![0.0, 0.0, 4.0]]);
     assert_eq!(cholesky.factor(-2.0, &never), Some(2));
     // A zero matrix has no usable pivot.
-    cholesky.reset(40);
+    assert!(cholesky.reset(40, &never).is_some());
     assert_eq!(cholesky.factor(0.0, &never), Some(40));
     let mut right = vec![1.0; 40];
     cholesky.solve(&mut right);
@@ -131,25 +131,26 @@ fn factorisations_end_when_they_are_told() {
     let size = 521;
     let matrix = random(size, 1);
     let mut cholesky = Cholesky::default();
-    let mut factor_until = |most: usize| {
+    let factor_until = |cholesky: &mut Cholesky, most: usize| {
         let (asked, announced) = (Cell::new(0), Cell::new(0));
         let is_over = |products: usize| {
             asked.set(asked.get() + 1);
             announced.set(announced.get() + products);
             asked.get() > most
         };
-        fill(&mut cholesky, &matrix);
+        fill(cholesky, &matrix);
         (cholesky.factor(1e-9, &is_over), asked.get(), announced.get())
     };
-    let (factored, questions, products) = factor_until(usize::MAX);
+    let (factored, questions, products) = factor_until(&mut cholesky, usize::MAX);
     assert_eq!(factored, Some(0));
     // The panels themselves are factored without a question.
     let all = size * size * size / 6;
     assert!(products > all / 2 && products < 2 * all, "{products} {all}");
     assert!(products / questions < 1_000_000, "{products} {questions}");
     for most in 0..questions {
-        assert_eq!(factor_until(most).0, None);
+        assert_eq!(factor_until(&mut cholesky, most).0, None);
     }
+    assert_eq!(cholesky.reset(2000, &|_| true), None);
     // The object can be used again.
-    assert_eq!(factor_until(usize::MAX).0, Some(0));
+    assert_eq!(factor_until(&mut cholesky, usize::MAX).0, Some(0));
 }

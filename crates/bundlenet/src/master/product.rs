@@ -90,6 +90,9 @@ const FACTOR_WORK: f64 = 0.045;
 /// Products of a factorisation that take about as long as reading a number in a sweep.
 const PRODUCTS_PER_READ: usize = 16;
 
+/// Entries of new memory between two questions for the patience.
+const NEW_ENTRIES: usize = 1 << 16;
+
 /// The cuts with weight, of components with at least two such cuts.
 #[derive(Clone, Debug, Default)]
 struct Support {
@@ -427,7 +430,10 @@ impl ProductMaster {
     /// Writes `D'D`. False if the patience ends before.
     fn write_matrix(&mut self, patience: &Patience<'_>) -> bool {
         let Support { columns, starts, ends, by_coordinate, .. } = &self.support;
-        self.matrix.reset(columns.len());
+        let is_over = |products: usize| patience.is_over_after(products / PRODUCTS_PER_READ);
+        if self.matrix.reset(columns.len(), &is_over).is_none() {
+            return false;
+        }
         for (&start, &end) in starts.iter().zip(ends) {
             let entries = &by_coordinate[start..end];
             self.work += PRODUCT_WORK * 0.5 * (entries.len() * entries.len()) as f64;
@@ -459,9 +465,14 @@ impl ProductMaster {
             total += std::mem::replace(start, total);
         }
         ends.clone_from(starts);
-        // Old entries are written over before they are read.
-        if by_coordinate.len() < total {
-            by_coordinate.resize(total, (0, 0.0));
+        // Old entries are written over before they are read. New memory takes its time.
+        by_coordinate.reserve(total.saturating_sub(by_coordinate.len()));
+        while by_coordinate.len() < total {
+            let more = (total - by_coordinate.len()).min(NEW_ENTRIES);
+            by_coordinate.resize(by_coordinate.len() + more, (0, 0.0));
+            if patience.is_over_after(more) {
+                return false;
+            }
         }
         for (column, &(at, heaviest)) in columns.iter().enumerate() {
             for (cut, sign) in [(cut_at(at), 1.0), (cut_at(heaviest), -1.0)] {
@@ -509,13 +520,7 @@ impl ProductMaster {
     }
 
     /// Takes a step along a change of the weights. Shortens it while bounds on the variables make the objective worse.
-    fn go(
-        &mut self,
-        bundle: &mut ComponentBundle,
-        eta: f64,
-        (change, step): (&[f64], f64),
-        patience: &Patience<'_>,
-    ) {
+    fn go(&mut self, bundle: &mut ComponentBundle, eta: f64, (change, step): (&[f64], f64), patience: &Patience<'_>) {
         let before = if self.has_caps { self.value(bundle, eta) } else { f64::INFINITY };
         let mut step = step;
         loop {

@@ -509,8 +509,7 @@ mod tests {
     /// Checks that a proposal is valid: weights on the simplex of the live cuts, and the direction and the aggregate
     /// error that belong to them.
     fn check_proposal(case: &Case, bundle: &Bundle, proposal: &Proposal, name: &str) {
-        let (total, dim): (f64, usize) =
-            (proposal.weights.iter().map(|(_, weight)| weight).sum(), case.centre.len());
+        let (total, dim): (f64, usize) = (proposal.weights.iter().map(|(_, weight)| weight).sum(), case.centre.len());
         let are_valid = proposal.weights.iter().all(|&(place, weight)| weight > 0.0 && bundle.is_live(place));
         assert!((total - 1.0).abs() < 1e-12 && are_valid, "{name}: {total} {:?}", proposal.weights);
         let mut sum = Padded::zeros(dim);

@@ -175,6 +175,10 @@ impl<P: Proposer> BundleMethod<P> {
             return;
         }
         let bound = function.prove(&mut self.aggregates);
+        // A proof that was cut short says nothing about others.
+        if bound.is_none() && function.patience().is_over() {
+            return;
+        }
         self.is_provable = bound.is_some() || self.minimizer_box.is_some();
         self.lower_bound = bound.map_or(self.lower_bound, |bound| self.lower_bound.max(bound));
     }

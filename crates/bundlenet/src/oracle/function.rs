@@ -394,10 +394,10 @@ impl<'a> Function<'a> {
 
     /// Lower bound on the scaled function, proved by convex combinations of the components' minorants. Overwrites them.
     pub(crate) fn prove(&mut self, aggregate: &mut Lines) -> Option<f64> {
-        let factor = self.factor();
+        let (factor, patience) = (self.factor(), &self.patience);
         let sum = self.oracle.as_sum()?;
         aggregate.scale(1.0 / factor);
-        sum.prove(aggregate).map(|bound| factor * bound).filter(|bound| bound.is_finite())
+        sum.prove_until(aggregate, &|| patience.is_over()).map(|bound| factor * bound).filter(|bound| bound.is_finite())
     }
 
     /// Fingerprints of all components, or one fingerprint of the whole function.

@@ -124,4 +124,11 @@ pub trait SumOracle: Oracle {
         let _ = aggregate;
         None
     }
+
+    /// As [`SumOracle::prove`], for a proof that may take more than some milliseconds. Once `is_over()` is true it ends
+    /// soon, with a weaker bound or none. Methods call this one.
+    fn prove_until(&mut self, aggregate: &Lines, is_over: &dyn Fn() -> bool) -> Option<f64> {
+        let _ = is_over;
+        self.prove(aggregate)
+    }
 }
