@@ -87,8 +87,8 @@ impl Cholesky {
     /// is then nearly zero, and the other unknowns are those of the system without its row and column. Returns the
     /// number of replaced pivots.
     ///
-    /// A large factorisation asks `is_over` many times. If the answer is true it ends with `None`; the matrix is then of
-    /// no use.
+    /// A large factorisation asks `is_over` many times. If the answer is true it ends with `None`; the matrix is
+    /// then of no use.
     pub fn factor(&mut self, least: f64, is_over: IsOver<'_>) -> Option<usize> {
         factor(&mut self.entries, self.stride, self.size, &mut self.strips, least.max(f64::MIN_POSITIVE), is_over)
     }

@@ -133,8 +133,8 @@ impl SimplexMaster {
         self.pairwise(matrix, linear, patience)
     }
 
-    /// Keeps the part of the support that still exists and is independent, with its weights scaled to add up to 1. At the
-    /// end of the patience it keeps all that still exists.
+    /// Keeps the part of the support that still exists and is independent, with its weights scaled to add up to 1. At
+    /// the end of the patience it keeps all that still exists.
     fn restart(&mut self, matrix: &impl Matrix, linear: &[f64], patience: &Patience<'_>) {
         let mut old = std::mem::take(&mut self.old);
         let held = self.support.iter().zip(&self.theta).zip(&self.stamps);

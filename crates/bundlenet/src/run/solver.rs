@@ -79,8 +79,8 @@ impl<'a> Solver<'a> {
         Self { observer: Some(observer), ..self }
     }
 
-    /// Ends the run when a flag is set, after the evaluation in progress. A master problem in progress is cut short. The
-    /// best point is kept.
+    /// Ends the run when a flag is set, after the evaluation in progress. A master problem in progress is cut short.
+    /// The best point is kept.
     pub fn interrupt(self, interrupt: &'a dyn Interrupt) -> Self {
         Self { interrupt: Some(interrupt), ..self }
     }
