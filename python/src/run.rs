@@ -8,7 +8,8 @@ use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use bundlenet::{
-    EvaluationError, InvalidSetting, Limits, Method, Observer, Oracle, Record, Settings, Solution, Solver, Status,
+    EvaluationError, Interrupt, InvalidSetting, Limits, Method, Observer, Oracle, Record, Settings, Solution, Solver,
+    Status,
 };
 use numpy::IntoPyArray;
 use pyo3::call::PyCallArgs;
@@ -88,6 +89,29 @@ impl Interruption {
     }
 }
 
+/// Checks for signals from time to time on the thread of a run: between steps and inside master problems.
+struct OnThisThread<'a> {
+    interruption: &'a Interruption,
+    latest_look: Mutex<Instant>,
+}
+
+impl<'a> OnThisThread<'a> {
+    fn new(interruption: &'a Interruption) -> Self {
+        Self { interruption, latest_look: Mutex::new(Instant::now()) }
+    }
+}
+
+impl Interrupt for OnThisThread<'_> {
+    fn is_raised(&self) -> bool {
+        let mut latest_look = self.latest_look.lock().unwrap_or_else(PoisonError::into_inner);
+        if latest_look.elapsed() >= BETWEEN_LOOKS {
+            self.interruption.look();
+            *latest_look = Instant::now();
+        }
+        self.interruption.flag.load(Ordering::Relaxed)
+    }
+}
+
 /// Does some work on other threads while this one checks for signals. Without a number there is a thread for each core.
 pub(crate) fn watched<T: Send>(
     py: Python<'_>,
@@ -160,11 +184,10 @@ impl From<&Record> for Progress {
     }
 }
 
-/// Shows steps to a callback, and checks for signals from time to time.
+/// Shows steps to a callback.
 struct Watcher<'a> {
     callback: Option<&'a Py<PyAny>>,
     interruption: &'a Interruption,
-    latest_look: Instant,
 }
 
 impl Observer for Watcher<'_> {
@@ -173,10 +196,6 @@ impl Observer for Watcher<'_> {
             && Python::attach(|py| called(py, callback, (Progress::from(record),), self.interruption)).is_break()
         {
             return ControlFlow::Break(());
-        }
-        if self.latest_look.elapsed() >= BETWEEN_LOOKS {
-            self.interruption.look();
-            self.latest_look = Instant::now();
         }
         ControlFlow::Continue(())
     }
@@ -252,9 +271,11 @@ pub(crate) fn run(
 ) -> PyResult<Outcome> {
     let _nested = Nested::begin()?;
     let interruption = Interruption::default();
+    let here = OnThisThread::new(&interruption);
+    let interrupt: &dyn Interrupt = if threads.is_none() { &here } else { interruption.flag() };
     let work = || {
-        let mut watcher = Watcher { callback, interruption: &interruption, latest_look: Instant::now() };
-        let mut solver = Solver::new(settings)?.observe(&mut watcher).interrupt(interruption.flag());
+        let mut watcher = Watcher { callback, interruption: &interruption };
+        let mut solver = Solver::new(settings)?.observe(&mut watcher).interrupt(interrupt);
         if let Some(start) = start {
             solver = solver.start(start);
         }

@@ -10,12 +10,18 @@ use crate::simd::{Block, LANES, Lanes, blocks_for, flat, flat_mut, multiversion}
 /// Columns of a panel; a multiple of [`LANES`]. Three strips fit into the first-level cache.
 const PANEL: usize = 128;
 
+/// Blocks of new memory between two questions.
+const NEW_BLOCKS: usize = 1 << 14;
+
 /// Right-hand strips of the products that stay in the second-level cache while all left-hand strips are read.
 const STRIPS_KEPT: usize = 48;
 
 /// Diagonal entry of the factor in the place of a pivot that is not positive. Division by it gives nearly zero, and its
 /// square is still finite.
 const LEFT_OUT: f64 = 1e64;
+
+/// Asked in a long computation: whether it has to end. The argument is the number of products until the next question.
+pub type IsOver<'a> = &'a dyn Fn(usize) -> bool;
 
 /// The lower triangle of a symmetric matrix; after [`Self::factor`], of its Cholesky factor.
 ///
@@ -30,24 +36,41 @@ pub struct Cholesky {
 }
 
 impl Cholesky {
-    /// Sets a zero matrix of the given size. Memory is kept from call to call.
-    pub fn reset(&mut self, size: usize) {
+    /// Sets a zero matrix of the given size. Memory is kept from call to call. `None` if `is_over` ends it before; the
+    /// matrix is then empty.
+    pub fn reset(&mut self, size: usize, is_over: IsOver<'_>) -> Option<()> {
         let strips = blocks_for(size);
-        self.size = size;
+        self.size = 0;
         // An odd stride spreads the blocks of a column over the sets of a cache.
         self.stride = strips | 1;
         let needed = strips * LANES * self.stride;
-        if self.entries.len() < needed {
-            self.entries.resize(needed, Block::splat(0.0));
+        if self.entries.capacity() < needed {
+            // Old numbers are not copied.
+            let capacity = needed.max(2 * self.entries.capacity());
+            self.entries = vec![];
+            self.entries.reserve_exact(capacity);
+        }
+        // The system hands out new memory page by page. That takes as long as a part of the factorisation.
+        while self.entries.len() < needed {
+            let more = (needed - self.entries.len()).min(NEW_BLOCKS);
+            self.entries.resize(self.entries.len() + more, Block::splat(0.0));
+            if is_over(more * LANES * LANES) {
+                return None;
+            }
         }
         // Blocks right of the diagonal block are not cleared: they never affect the others.
         for (row, blocks) in self.entries[..needed].chunks_exact_mut(self.stride.max(1)).enumerate() {
             blocks[..=row / LANES].fill(Block::splat(0.0));
+            if is_over(row) {
+                return None;
+            }
         }
+        self.size = size;
         let needed = strips * (strips * LANES).min(PANEL);
         if self.strips.len() < needed {
             self.strips.resize(needed, Block::splat(0.0));
         }
+        Some(())
     }
 
     /// A row of the lower triangle; its last entry is the diagonal one.
@@ -63,8 +86,11 @@ impl Cholesky {
     /// Replaces the matrix by its factor. A pivot that is not above `least` is replaced by a huge number: its unknown
     /// is then nearly zero, and the other unknowns are those of the system without its row and column. Returns the
     /// number of replaced pivots.
-    pub fn factor(&mut self, least: f64) -> usize {
-        factor(&mut self.entries, self.stride, self.size, &mut self.strips, least.max(f64::MIN_POSITIVE))
+    ///
+    /// A large factorisation asks `is_over` many times. If the answer is true it ends with `None`; the matrix is
+    /// then of no use.
+    pub fn factor(&mut self, least: f64, is_over: IsOver<'_>) -> Option<usize> {
+        factor(&mut self.entries, self.stride, self.size, &mut self.strips, least.max(f64::MIN_POSITIVE), is_over)
     }
 
     /// Solves the system for one right-hand side, in place.
@@ -75,7 +101,14 @@ impl Cholesky {
 }
 
 multiversion! {
-    fn factor(entries: &mut [Block], stride: usize, size: usize, strips: &mut [Block], least: f64) -> usize = factor_kernel;
+    fn factor(
+        entries: &mut [Block],
+        stride: usize,
+        size: usize,
+        strips: &mut [Block],
+        least: f64,
+        is_over: IsOver<'_>,
+    ) -> Option<usize> = factor_kernel;
 }
 
 multiversion! {
@@ -93,7 +126,8 @@ fn factor_kernel<L: Lanes>(
     size: usize,
     strips: &mut [Block],
     least: f64,
-) -> usize {
+    is_over: IsOver<'_>,
+) -> Option<usize> {
     let mut left_out = 0;
     for from in (0..size).step_by(PANEL) {
         let width = (size - from).next_multiple_of(LANES).min(PANEL);
@@ -110,10 +144,11 @@ fn factor_kernel<L: Lanes>(
         }
         if size > from + width {
             let below = width / LANES;
-            update::<L>(&mut entries[width * stride..], stride, first + below, &strips[below * width..], width);
+            let strips = &strips[below * width..];
+            update::<L>(&mut entries[width * stride..], stride, first + below, (strips, width), is_over)?;
         }
     }
-    left_out
+    Some(left_out)
 }
 
 /// Copies a strip from rows to columns.
@@ -330,13 +365,23 @@ fn subtract_broad_rows<L: Lanes, const FIRST: usize>(
 }
 
 /// Subtracts the products of the strips below a panel from the lower triangle right of it. That triangle begins with
-/// block `first` of the rows.
+/// block `first` of the rows. `None` if it had to end.
 #[inline(always)]
-fn update<L: Lanes>(entries: &mut [Block], stride: usize, first: usize, strips: &[Block], width: usize) {
+fn update<L: Lanes>(
+    entries: &mut [Block],
+    stride: usize,
+    first: usize,
+    (strips, width): (&[Block], usize),
+    is_over: IsOver<'_>,
+) -> Option<()> {
     let count = strips.len() / width;
     let strip = |index: usize| &strips[index * width..(index + 1) * width];
     for from in (0..count).step_by(STRIPS_KEPT) {
         for below in (from..count).step_by(2) {
+            let products = 2 * LANES * LANES * width * (below + 1 - from).min(STRIPS_KEPT);
+            if is_over(products) {
+                return None;
+            }
             let rows = &mut entries[below * LANES * stride..];
             // Up to `both`, both strips have entries in these columns; beyond, only the second one.
             let both = if below + 1 < count { (below + 1).min(from + STRIPS_KEPT) } else { from };
@@ -364,6 +409,7 @@ fn update<L: Lanes>(entries: &mut [Block], stride: usize, first: usize, strips: 
             }
         }
     }
+    Some(())
 }
 
 #[inline(always)]
@@ -436,7 +482,7 @@ mod tests {
     #[inline(always)]
     fn factor_and_solve<L: Lanes>(cholesky: &mut Cholesky, vector: &mut [f64]) {
         let Cholesky { size, stride, entries, strips } = cholesky;
-        factor_kernel::<L>(entries, *stride, *size, strips, 1e-9);
+        factor_kernel::<L>(entries, *stride, *size, strips, 1e-9, &|_| false);
         solve_lower_kernel::<L>(entries, *stride, vector);
         solve_upper_kernel::<L>(entries, *stride, vector);
     }
@@ -450,7 +496,7 @@ mod tests {
     /// A random matrix that is positive definite because its diagonal is large.
     fn fill(cholesky: &mut Cholesky, size: usize) {
         let mut stream = Stream::new(5, "matrix", 0);
-        cholesky.reset(size);
+        cholesky.reset(size, &|_| false);
         for row in 0..size {
             let entries = cholesky.row_mut(row);
             entries.iter_mut().for_each(|entry| *entry = stream.symmetric());
@@ -469,7 +515,7 @@ mod tests {
                 ((0..size).map(|row| cholesky.row_mut(row).to_vec()).collect::<Vec<_>>(), vector)
             };
             let best = results(&|cholesky, vector| {
-                cholesky.factor(1e-9);
+                cholesky.factor(1e-9, &|_| false);
                 cholesky.solve(vector);
             });
             assert_eq!(best, results(&factor_and_solve::<Portable>));

@@ -1,5 +1,7 @@
 //! The Cholesky factorisation against the textbook's, in sizes around all borders, with dependent and unusable columns.
 
+use std::cell::Cell;
+
 use bundlenet_linalg::{Cholesky, Stream};
 
 /// Sizes on both sides of the borders of blocks, pairs of strips, panels and kept strips.
@@ -8,6 +10,10 @@ const SIZES: [usize; 26] =
 
 fn number(source: &mut Stream) -> f64 {
     0.5 * source.symmetric()
+}
+
+fn never(_products: usize) -> bool {
+    false
 }
 
 /// A random matrix with eigenvalues from about 0.1 to a few.
@@ -39,7 +45,7 @@ fn naive(lower: &[Vec<f64>]) -> Vec<Vec<f64>> {
 }
 
 fn fill(cholesky: &mut Cholesky, lower: &[Vec<f64>]) {
-    cholesky.reset(lower.len());
+    assert!(cholesky.reset(lower.len(), &never).is_some());
     for (row, entries) in lower.iter().enumerate() {
         cholesky.row_mut(row).copy_from_slice(entries);
     }
@@ -63,7 +69,7 @@ fn factors_and_solves() {
         let matrix = random(size, seed as u64);
         fill(&mut cholesky, &matrix);
         assert_eq!(cholesky.diagonal(size - 1), matrix[size - 1][size - 1]);
-        assert_eq!(cholesky.factor(1e-9), 0);
+        assert_eq!(cholesky.factor(1e-9, &never), Some(0));
         let factor = rows(&mut cholesky, size);
         for (row, (entries, expected)) in factor.iter().zip(naive(&matrix)).enumerate() {
             for column in 0..=row {
@@ -93,7 +99,7 @@ fn dependent_columns_are_left_out() {
             (0..size).map(|row| (0..=row).map(|column| at(&matrix, origin(row), origin(column))).collect()).collect();
         let mut cholesky = Cholesky::default();
         fill(&mut cholesky, &singular);
-        assert_eq!(cholesky.factor(1e-10), copies.len());
+        assert_eq!(cholesky.factor(1e-10, &never), Some(copies.len()));
         let right: Vec<f64> = (0..size).map(|row| (origin(row) as f64).sin()).collect();
         let mut solution = right.clone();
         cholesky.solve(&mut solution);
@@ -106,15 +112,45 @@ fn dependent_columns_are_left_out() {
 #[test]
 fn empty_matrices_and_entries_that_are_no_numbers() {
     let mut cholesky = Cholesky::default();
-    cholesky.reset(0);
-    assert_eq!(cholesky.factor(0.0), 0);
+    assert!(cholesky.reset(0, &never).is_some());
+    assert_eq!(cholesky.factor(0.0, &never), Some(0));
     cholesky.solve(&mut []);
     fill(&mut cholesky, &[vec![f64::NAN], vec![0.0, -1.0], vec![0.0, 0.0, 4.0]]);
-    assert_eq!(cholesky.factor(-2.0), 2);
+    assert_eq!(cholesky.factor(-2.0, &never), Some(2));
     // A zero matrix has no usable pivot.
-    cholesky.reset(40);
-    assert_eq!(cholesky.factor(0.0), 40);
+    assert!(cholesky.reset(40, &never).is_some());
+    assert_eq!(cholesky.factor(0.0, &never), Some(40));
     let mut right = vec![1.0; 40];
     cholesky.solve(&mut right);
     assert!(right.iter().all(|number| number.abs() < 1e-60));
+}
+
+/// A factorisation asks before each pair of strips below a panel, and ends at any of these questions.
+#[test]
+fn factorisations_end_when_they_are_told() {
+    let size = 521;
+    let matrix = random(size, 1);
+    let mut cholesky = Cholesky::default();
+    let factor_until = |cholesky: &mut Cholesky, most: usize| {
+        let (asked, announced) = (Cell::new(0), Cell::new(0));
+        let is_over = |products: usize| {
+            asked.set(asked.get() + 1);
+            announced.set(announced.get() + products);
+            asked.get() > most
+        };
+        fill(cholesky, &matrix);
+        (cholesky.factor(1e-9, &is_over), asked.get(), announced.get())
+    };
+    let (factored, questions, products) = factor_until(&mut cholesky, usize::MAX);
+    assert_eq!(factored, Some(0));
+    // The panels themselves are factored without a question.
+    let all = size * size * size / 6;
+    assert!(products > all / 2 && products < 2 * all, "{products} {all}");
+    assert!(products / questions < 1_000_000, "{products} {questions}");
+    for most in 0..questions {
+        assert_eq!(factor_until(&mut cholesky, most).0, None);
+    }
+    assert_eq!(cholesky.reset(2000, &|_| true), None);
+    // The object can be used again.
+    assert_eq!(factor_until(&mut cholesky, usize::MAX).0, Some(0));
 }

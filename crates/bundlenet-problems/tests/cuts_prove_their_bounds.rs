@@ -1,6 +1,7 @@
 //! Convex combinations of the cuts of each component prove bounds: never past the optimum; the optimum itself where they are
 //! optimal; and close to it where they are nearly optimal.
 
+use std::cell::Cell;
 use std::collections::BTreeMap;
 
 use bundlenet::{Domain, Lines, Minorants, Sense, SumOracle};
@@ -213,6 +214,27 @@ proptest! {
                 prop_assert!(instance.sense() == Sense::Maximize || total >= 1.0 - 1e-12);
             }
         }
+    }
+
+    /// A proof that is cut short after some questions never proves too much, and later proofs do not depend on it.
+    #[test]
+    fn proofs_cut_short_are_valid(
+        instance in small_assignment(), points in 1_usize..6, most in 0_usize..8, seed in any::<u64>(),
+    ) {
+        let (mut dual, mut other) = (AssignmentDual::new(&instance), AssignmentDual::new(&instance));
+        let aggregate = combination(&mut dual, points, 40.0, seed);
+        let questions = Cell::new(0);
+        let is_over = || {
+            questions.set(questions.get() + 1);
+            questions.get() > most
+        };
+        if let Some(bound) = dual.prove_until(&aggregate, &is_over) {
+            let Some((optimum, _)) = pattern_lp_shares(&instance) else { panic!("there is no solution") };
+            let excess = instance.sense().sign() * (optimum - bound);
+            prop_assert!(excess <= 1e-8 * optimum.abs().max(1.0), "{bound} is past {optimum}");
+        }
+        prop_assert!(questions.get() <= most.max(4) + 1, "{} questions", questions.get());
+        prop_assert_eq!(dual.prove(&aggregate), other.prove(&aggregate));
     }
 
     #[test]

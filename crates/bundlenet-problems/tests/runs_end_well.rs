@@ -1,11 +1,11 @@
 //! Every way that a run can end: the right status, the best point, a complete trace.
 
 use std::ops::ControlFlow;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use bundlenet::{
-    Bound, BundleSettings, Cuts, Domain, FnOracle, HybridSettings, Limits, Method, NetworkSettings, Oracle,
+    Bound, BundleSettings, Cuts, Domain, FnOracle, HybridSettings, Interrupt, Limits, Method, NetworkSettings, Oracle,
     OracleError, Pruning, Record, Sense, Settings, Solution, Solver, Status, StepSettings,
 };
 use bundlenet_problems::{Academic, Family, Generator, Problem};
@@ -207,6 +207,52 @@ fn interrupts_keep_the_best_point() {
     };
     let solution = solver(&steps(100)).observe(&mut raise).interrupt(&flag).solve(&mut *problem.dual()).unwrap();
     assert_eq!((solution.status, solution.steps), (Status::Interrupted, 4));
+}
+
+/// Raised after a number of questions.
+struct After {
+    questions: AtomicUsize,
+    most: usize,
+}
+
+impl Interrupt for After {
+    fn is_raised(&self) -> bool {
+        self.questions.fetch_add(1, Ordering::Relaxed) >= self.most
+    }
+}
+
+/// The run asks in the middle of large masters. An interrupt there ends it without another oracle call or question.
+/// The steps before are those of a run without interrupts, and the proved gap is valid.
+#[test]
+fn interrupts_end_master_problems() {
+    let problem = Generator::new(Family::McBig40, 1).instance(0).unwrap().problem;
+    // A step asks at least twice.
+    for (name, each) in [("bundle", 4), ("auto", 2)] {
+        let settings = Settings { method: method(name), tolerance: 1e-9, ..steps(60) };
+        let whole = run(&mut *problem.dual(), &settings);
+        let ask = |most: usize| {
+            let after = After { questions: AtomicUsize::new(0), most };
+            let mut dual = problem.dual();
+            let solution = solver(&settings).interrupt(&after).solve(&mut *dual).unwrap();
+            assert_whole(&mut *dual, &solution);
+            assert_attained(&mut *dual, &solution);
+            (solution, after.questions.into_inner())
+        };
+        let (endless, questions) = ask(usize::MAX);
+        assert!(questions > each * endless.steps, "{name}: {questions} questions in {} steps", endless.steps);
+        assert_eq!((endless.steps, endless.value, endless.certificate), (whole.steps, whole.value, whole.certificate));
+        for most in (0..questions).step_by(1 + questions / 40) {
+            let (solution, asked) = ask(most);
+            assert_eq!((solution.status, asked), (Status::Interrupted, most + 1), "{name}");
+            assert_eq!(solution.oracle_calls, solution.steps + 1, "{name}");
+            let same = solution.trace.iter().zip(&whole.trace).all(|(row, other)| row.value == other.value);
+            assert!(same && solution.steps <= whole.steps, "{name} after {most} questions");
+            // The dual is maximised.
+            let size = solution.value.abs().max(1.0);
+            let proved = solution.certificate.map_or(f64::INFINITY, |gap| solution.value + gap * size);
+            assert!(proved >= whole.value - 1e-9 * size, "{name}: {proved} {}", whole.value);
+        }
+    }
 }
 
 #[test]

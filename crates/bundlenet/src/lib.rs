@@ -30,7 +30,7 @@
 //! | the function | [`Oracle`], [`FnOracle`], [`Domain`], [`Sense`] |
 //! | sums, primal solutions | [`SumOracle`], [`PrimalOracle`] |
 //! | solving | [`Solver`], [`Settings`], [`Method`], [`Limits`], [`Solution`], [`Status`] |
-//! | watching a run | [`Observer`], [`Record`], [`Log`] |
+//! | watching a run | [`Observer`], [`Record`], [`Log`], [`Interrupt`] |
 //! | warm starts and saved states | [`State`], [`Journal`], [`Reuse`] |
 //! | trained networks | [`Model`], [`Architecture`] |
 //! | training | [`train`] |
@@ -61,8 +61,8 @@ pub use network::{
     Activation, Architecture, Attention, Card, Centre, Model, Precision, Sampling, Schema, StepUnit, Transform,
 };
 pub use oracle::{
-    Bound, Domain, EvaluationError, Fingerprint, FnOracle, Function, Lines, Minorants, Oracle, OracleError, Primal,
-    PrimalOracle, Sense, Solutions, SumOracle,
+    Bound, Domain, EvaluationError, Fingerprint, FnOracle, Function, Interrupt, Lines, Minorants, Oracle, OracleError,
+    Primal, PrimalOracle, Sense, Solutions, SumOracle,
 };
 pub use run::{
     ComponentReuse, Cut, Journal, Limits, Log, Observer, Record, Reuse, Settings, Solution, Solver, State, Status,

@@ -222,8 +222,12 @@ impl SumOracle for AssignmentDual {
     /// The combined patterns assign every item nearly once. If they can be repaired, the repaired profit is a bound.
     /// With "exactly once", a repair needs some room in the capacities.
     fn prove(&mut self, aggregate: &Lines) -> Option<f64> {
+        self.prove_until(aggregate, &|| false)
+    }
+
+    fn prove_until(&mut self, aggregate: &Lines, is_over: &dyn Fn() -> bool) -> Option<f64> {
         self.hire();
         let recovery = self.recovery.get_or_insert_with(|| Recovery::new(&self.instance));
-        recovery.recover(&self.instance, &mut self.workers.first_mut()?.knapsack, aggregate)
+        recovery.recover(&self.instance, &mut self.workers.first_mut()?.knapsack, aggregate, is_over)
     }
 }

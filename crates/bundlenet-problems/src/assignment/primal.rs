@@ -16,6 +16,9 @@ const COVERING_ROUNDS: usize = 300;
 /// Rounds between two checks of how good a covering can be.
 const CHECKED_ROUNDS: usize = 20;
 
+/// Most rounds of a search that has to end soon. A few find a covering where capacities are not tight.
+const LAST_ROUNDS: usize = 4;
+
 /// How fast the price of an item falls when it is covered.
 const PRICE_RATE: f64 = 0.1;
 
@@ -135,6 +138,8 @@ enum Covering {
     Impossible,
     /// By item, then bin.
     Known(Vec<f64>),
+    /// As `Known`, from a search that was cut short. The next one starts again.
+    Preliminary(Vec<f64>),
 }
 
 impl Recovery {
@@ -159,6 +164,7 @@ impl Recovery {
         instance: &Assignment,
         knapsack: &mut BinaryKnapsack,
         aggregate: &Lines,
+        is_over: &dyn Fn() -> bool,
     ) -> Option<f64> {
         self.is_complete = false;
         if aggregate.len() != instance.bins() {
@@ -167,7 +173,7 @@ impl Recovery {
         self.load(instance, aggregate);
         self.is_complete = match instance.sense() {
             Sense::Maximize => true,
-            Sense::Minimize => self.cover(instance, knapsack),
+            Sense::Minimize => self.cover(instance, knapsack, is_over),
         };
         if self.is_complete {
             self.price(instance);
@@ -190,16 +196,16 @@ impl Recovery {
     }
 
     /// Mixes in the least portion of a covering that assigns every item; false if there is no covering.
-    fn cover(&mut self, instance: &Assignment, knapsack: &mut BinaryKnapsack) -> bool {
+    fn cover(&mut self, instance: &Assignment, knapsack: &mut BinaryKnapsack, is_over: &dyn Fn() -> bool) -> bool {
         let bins = instance.bins();
         let total = |shares: &[f64]| shares.iter().sum::<f64>();
         if self.solution.shares.chunks_exact(bins).all(|shares| total(shares) >= 1.0 - ROUND_OFF) {
             return true;
         }
-        if matches!(self.covering, Covering::Unknown) {
-            self.covering = find_covering(instance, knapsack);
+        if matches!(self.covering, Covering::Unknown | Covering::Preliminary(_)) {
+            self.covering = find_covering(instance, knapsack, is_over);
         }
-        let Covering::Known(covering) = &self.covering else { return false };
+        let (Covering::Known(covering) | Covering::Preliminary(covering)) = &self.covering else { return false };
         let portion = self
             .solution
             .shares
@@ -252,24 +258,32 @@ impl Recovery {
 }
 
 /// Searches for a covering. One bin after another solves its knapsack with prices, and the prices of chosen items
-/// fall. The mean prices bound the largest excess, which ends the search early.
-fn find_covering(instance: &Assignment, knapsack: &mut BinaryKnapsack) -> Covering {
+/// fall. The mean prices bound the largest excess, which ends the search early; `is_over` does so, too.
+fn find_covering(instance: &Assignment, knapsack: &mut BinaryKnapsack, is_over: &dyn Fn() -> bool) -> Covering {
     let (items, bins) = (instance.items(), instance.bins());
     let mut counts = vec![0.0; items * bins];
     let mut covered = vec![0.0_f64; items];
     let mut prices = vec![1.0; items];
     let mut mean_prices = vec![0.0; items];
     let (mut excess, mut best) = (SMALL_EXCESS, None);
+    // Prices fall with the cover beyond the least. While that stays, only those of the items chosen last change.
+    let (mut priced_at, mut chosen) = (f64::NAN, vec![]);
     for round in 1..=COVERING_ROUNDS {
         for bin in 0..bins {
             let least = covered.iter().copied().fold(f64::INFINITY, f64::min);
-            for (price, covered) in prices.iter_mut().zip(&covered) {
-                *price = (PRICE_RATE * (least - covered)).exp();
+            let price = |covered: f64| (PRICE_RATE * (least - covered)).exp();
+            if least == priced_at {
+                chosen.iter().for_each(|&item: &usize| prices[item] = price(covered[item]));
+            } else {
+                prices.iter_mut().zip(&covered).for_each(|(entry, covered)| *entry = price(*covered));
             }
+            priced_at = least;
             if knapsack.solve(&prices, instance.weights(bin), instance.capacities()[bin]).is_err() {
                 return Covering::Impossible;
             }
-            for item in knapsack.chosen().iter().map(|&item| item as usize) {
+            chosen.clear();
+            chosen.extend(knapsack.chosen().iter().map(|&item| item as usize));
+            for &item in &chosen {
                 counts[item * bins + bin] += 1.0;
                 covered[item] += 1.0;
             }
@@ -293,6 +307,9 @@ fn find_covering(instance: &Assignment, knapsack: &mut BinaryKnapsack) -> Coveri
             if excess >= 0.5 * (most / round as f64 - 1.0) {
                 break;
             }
+        }
+        if is_over() && (best.is_some() || round >= LAST_ROUNDS) {
+            return best.map_or(Covering::Unknown, Covering::Preliminary);
         }
     }
     best.map_or(Covering::Impossible, Covering::Known)

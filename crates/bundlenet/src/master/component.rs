@@ -6,7 +6,7 @@ use super::Proposer;
 use super::product::ProductMaster;
 use super::proximity::Proximity;
 use crate::model::{ComponentBundle, Model, Proposal, Step};
-use crate::oracle::Domain;
+use crate::oracle::{Domain, Patience};
 
 /// Accuracy of the weights, as a share of the predicted decrease. A more exact master gives no better steps.
 const ACCURACY: f64 = 0.05;
@@ -36,9 +36,9 @@ impl ComponentProposer {
 impl Proposer for ComponentProposer {
     type Model = ComponentBundle;
 
-    fn propose(&mut self, cuts: &mut ComponentBundle, proposal: &mut Proposal) {
+    fn propose(&mut self, cuts: &mut ComponentBundle, proposal: &mut Proposal, patience: &Patience<'_>) {
         proposal.eta = self.proximity.eta();
-        let solved = self.master.solve(cuts, &self.is_nonnegative, proposal.eta, self.accuracy);
+        let solved = self.master.solve(cuts, &self.is_nonnegative, proposal.eta, self.accuracy, patience);
         let dim = cuts.centre().point.len();
         proposal.direction.numbers_mut(dim).copy_from_slice(self.master.direction());
         let aggregate = proposal.aggregate.get_or_insert_with(|| Padded::zeros(dim));

@@ -21,14 +21,16 @@ pub use proximity::Strategy;
 pub(crate) use quadratic::QuadraticProposer;
 
 use crate::model::{Model, Proposal, Step};
+use crate::oracle::Patience;
 
 /// Source of proposals: an exact master or a network.
 pub(crate) trait Proposer {
     /// The model whose cuts it puts weights on.
     type Model: Model;
 
-    /// Writes weights, direction and step length for the present model.
-    fn propose(&mut self, model: &mut Self::Model, proposal: &mut Proposal);
+    /// Writes weights, direction and step length for the present model. At the end of the patience it writes the
+    /// weights that it has: they are valid, but not optimal.
+    fn propose(&mut self, model: &mut Self::Model, proposal: &mut Proposal, patience: &Patience<'_>);
 
     /// Adjusts the proposer to the result of its last proposal. The model already has the new cut.
     fn learn(&mut self, model: &Self::Model, step: &Step<'_>);

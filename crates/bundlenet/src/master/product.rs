@@ -17,7 +17,7 @@
 use bundlenet_linalg::Cholesky;
 
 use crate::model::{Component, ComponentBundle, Model};
-use crate::oracle::Minorants;
+use crate::oracle::{Minorants, Patience};
 
 /// Sweeps in a round.
 const SWEEPS: usize = 2;
@@ -45,7 +45,7 @@ pub(crate) struct Solved {
     pub(crate) norm_squared: f64,
     /// `alpha'theta + mu'c`.
     pub(crate) sigma: f64,
-    /// Optimality gap: no weights are better by more.
+    /// Optimality gap: no weights are better by more. Infinite if it is not known.
     pub(crate) gap: f64,
 }
 
@@ -86,6 +86,12 @@ pub(crate) struct ProductMaster {
 const ENTRY_WORK: f64 = 6.0;
 const PRODUCT_WORK: f64 = 3.0;
 const FACTOR_WORK: f64 = 0.045;
+
+/// Products of a factorisation that take about as long as reading a number in a sweep.
+const PRODUCTS_PER_READ: usize = 16;
+
+/// Entries of new memory between two questions for the patience.
+const NEW_ENTRIES: usize = 1 << 16;
 
 /// Rounds of a typical solve, and cuts of each component in the first solves.
 const ROUNDS: f64 = 3.0;
@@ -156,13 +162,14 @@ impl ProductMaster {
     }
 
     /// Solves for the weights of all cuts until the gap is at most the share `accuracy` of the predicted decrease.
-    /// `is_nonnegative` marks the nonnegative variables.
+    /// `is_nonnegative` marks the nonnegative variables. At the end of the patience it returns the present weights.
     pub(crate) fn solve(
         &mut self,
         bundle: &mut ComponentBundle,
         is_nonnegative: &[bool],
         eta: f64,
         accuracy: f64,
+        patience: &Patience<'_>,
     ) -> Solved {
         self.begin(bundle, is_nonnegative, eta);
         let sweep_work = ENTRY_WORK * bundle.size() as f64;
@@ -171,11 +178,14 @@ impl ProductMaster {
         for round in 0..MOST_ROUNDS {
             let can_use_newton = self.support.columns.len() <= MOST_FREE;
             for _ in 0..if can_use_newton { SWEEPS } else { SWEEPS_WITHOUT_NEWTON } {
-                self.sweep(bundle, eta);
+                self.sweep(bundle, eta, patience);
                 self.work += sweep_work;
             }
-            solved = self.price(bundle, eta);
+            solved = self.price(bundle, eta, patience);
             self.work += sweep_work;
+            if patience.is_over() {
+                return self.result(bundle, eta, f64::INFINITY);
+            }
             let promised = solved.promised(eta);
             let round_off = 1e-15 * (bundle.centre().value.abs() + promised);
             if solved.gap <= accuracy * promised || solved.gap <= round_off || round + 1 == MOST_ROUNDS {
@@ -183,7 +193,7 @@ impl ProductMaster {
             }
             self.gather(bundle);
             if self.support.columns.len() <= MOST_FREE {
-                self.newton(bundle, eta);
+                self.newton(bundle, eta, patience);
             }
         }
         solved
@@ -220,10 +230,14 @@ impl ProductMaster {
     }
 
     /// Solves for the weights of one component after the other.
-    fn sweep(&mut self, bundle: &mut ComponentBundle, eta: f64) {
+    fn sweep(&mut self, bundle: &mut ComponentBundle, eta: f64, patience: &Patience<'_>) {
+        let work = bundle.size() / bundle.components().len().max(1);
         for index in 0..bundle.components().len() {
             let component = &bundle.components()[index];
             let count = component.cuts.len();
+            if patience.is_over_after(work) {
+                return;
+            }
             if count < 2 {
                 continue;
             }
@@ -258,17 +272,20 @@ impl ProductMaster {
         }
     }
 
-    /// Computes the costs of all cuts and the result of the present weights.
-    fn price(&mut self, bundle: &ComponentBundle, eta: f64) -> Solved {
+    /// Computes the costs of all cuts and the result of the present weights. Not complete if the patience ends.
+    fn price(&mut self, bundle: &ComponentBundle, eta: f64, patience: &Patience<'_>) -> Solved {
         self.costs.clear();
         self.least.clear();
-        let (mut gap, mut sigma) = (0.0, 0.0);
+        let mut gap = 0.0;
+        let work = bundle.size() / bundle.components().len().max(1);
         for component in bundle.components() {
+            if patience.is_over_after(work) {
+                break;
+            }
             let (mut mean, mut least) = (0.0, f64::INFINITY);
             for cut in &component.cuts {
                 let cost = bundle.product(cut, &self.direction) + cut.error / eta;
                 mean += cut.weight * cost;
-                sigma += cut.weight * cut.error;
                 least = cost.min(least);
                 self.costs.push(cost);
             }
@@ -277,6 +294,13 @@ impl ProductMaster {
                 gap += (mean - least).max(0.0);
             }
         }
+        self.result(bundle, eta, gap)
+    }
+
+    /// The result of the present weights. `gap` is the sum of the components' gaps over `eta`.
+    fn result(&mut self, bundle: &ComponentBundle, eta: f64, gap: f64) -> Solved {
+        let cuts = bundle.components().iter().flat_map(|component| &component.cuts);
+        let mut sigma: f64 = cuts.map(|cut| cut.weight * cut.error).sum();
         self.aggregate.clear();
         self.aggregate.extend(self.sum.iter().zip(&self.caps).map(|(sum, cap)| sum.min(*cap)));
         let norm_squared = self.direction.iter().zip(&self.aggregate).map(|(direction, entry)| direction * entry).sum();
@@ -329,20 +353,22 @@ impl ProductMaster {
 
     /// Moves the weights of the support by scaled Newton steps. If a bound stops a step, another one follows without
     /// the weight that is now zero, as long as that is cheap.
-    fn newton(&mut self, bundle: &mut ComponentBundle, eta: f64) {
+    fn newton(&mut self, bundle: &mut ComponentBundle, eta: f64, patience: &Patience<'_>) {
         let mut limited = std::mem::take(&mut self.limited);
         let size = self.support.columns.len();
         let most = (CHEAP / size.saturating_pow(3).max(1)).clamp(1, MOST_STEPS);
         for attempt in 0..most {
             if attempt > 0 {
                 self.work += ENTRY_WORK * bundle.size() as f64;
-                self.price(bundle, eta);
+                self.price(bundle, eta, patience);
+                if patience.is_over() {
+                    break;
+                }
                 self.gather(bundle);
             }
-            if self.support.columns.is_empty() {
+            if self.support.columns.is_empty() || !self.find_change(bundle, patience) {
                 break;
             }
-            self.find_change(bundle);
             let (step, is_stopped) = self.find_step(bundle, &mut limited);
             if most == 1 && step < SHORT_STEP {
                 self.stiffening *= STIFFER;
@@ -350,7 +376,7 @@ impl ProductMaster {
                 self.stiffening = (self.stiffening / STIFFER).max(1.0);
             }
             if step > 0.0 {
-                self.go(bundle, eta, &limited, step);
+                self.go(bundle, eta, (&limited, step), patience);
             }
             if !is_stopped || step == 0.0 {
                 break;
@@ -384,19 +410,13 @@ impl ProductMaster {
         (by_component.0, true)
     }
 
-    /// Solves `(D'D + stiffness) change = -cost` over the free weights. `D` has the differences between cuts.
-    fn find_change(&mut self, bundle: &ComponentBundle) {
-        self.write_columns(bundle);
-        let Support { cuts, columns, starts, ends, by_coordinate, right, .. } = &mut self.support;
-        self.matrix.reset(columns.len());
-        for (&start, &end) in starts.iter().zip(&*ends) {
-            let entries = &by_coordinate[start..end];
-            self.work += PRODUCT_WORK * 0.5 * (entries.len() * entries.len()) as f64;
-            for (at, &(column, entry)) in entries.iter().enumerate() {
-                let row = self.matrix.row_mut(column as usize);
-                entries[..=at].iter().for_each(|&(other, value)| row[other as usize] += entry * value);
-            }
+    /// Solves `(D'D + stiffness) change = -cost` over the free weights. `D` has the differences between cuts. False if
+    /// the patience ends before.
+    fn find_change(&mut self, bundle: &ComponentBundle, patience: &Patience<'_>) -> bool {
+        if !self.write_columns(bundle, patience) || !self.write_matrix(patience) {
+            return false;
         }
+        let Support { cuts, columns, right, .. } = &mut self.support;
         let largest = (0..columns.len()).map(|column| self.matrix.diagonal(column)).fold(0.0, f64::max);
         let largest = if largest > 0.0 { largest } else { 1.0 };
         let mut first = 0;
@@ -410,7 +430,10 @@ impl ProductMaster {
             row[first..=column].iter_mut().for_each(|entry| *entry += cuts[heaviest].stiffness);
             row[column] += cuts[at].stiffness + REGULARIZATION * largest;
         }
-        self.matrix.factor(1e-15 * largest);
+        let is_over = |products: usize| patience.is_over_after(products / PRODUCTS_PER_READ);
+        if self.matrix.factor(1e-15 * largest, &is_over).is_none() {
+            return false;
+        }
         self.work += FACTOR_WORK * (columns.len() as f64).powi(3) / 6.0;
         right.clear();
         right.extend(columns.iter().map(|&(at, heaviest)| cuts[heaviest].cost - cuts[at].cost));
@@ -421,10 +444,32 @@ impl ProductMaster {
             self.change[at] += change;
             self.change[heaviest] -= change;
         }
+        true
     }
 
-    /// Writes the columns of `D` by coordinate. Coordinates at a bound have no curvature.
-    fn write_columns(&mut self, bundle: &ComponentBundle) {
+    /// Writes `D'D`. False if the patience ends before.
+    fn write_matrix(&mut self, patience: &Patience<'_>) -> bool {
+        let Support { columns, starts, ends, by_coordinate, .. } = &self.support;
+        let is_over = |products: usize| patience.is_over_after(products / PRODUCTS_PER_READ);
+        if self.matrix.reset(columns.len(), &is_over).is_none() {
+            return false;
+        }
+        for (&start, &end) in starts.iter().zip(ends) {
+            let entries = &by_coordinate[start..end];
+            self.work += PRODUCT_WORK * 0.5 * (entries.len() * entries.len()) as f64;
+            for (at, &(column, entry)) in entries.iter().enumerate() {
+                if patience.is_over_after(at) {
+                    return false;
+                }
+                let row = self.matrix.row_mut(column as usize);
+                entries[..=at].iter().for_each(|&(other, value)| row[other as usize] += entry * value);
+            }
+        }
+        true
+    }
+
+    /// Writes the columns of `D` by coordinate. Coordinates at a bound have no curvature. False if the patience ends.
+    fn write_columns(&mut self, bundle: &ComponentBundle, patience: &Patience<'_>) -> bool {
         let Support { cuts, columns, starts, ends, by_coordinate, .. } = &mut self.support;
         let cut_at = |at: usize| &bundle.components()[cuts[at].component].cuts[cuts[at].cut];
         let dim = self.sum.len();
@@ -440,11 +485,21 @@ impl ProductMaster {
             total += std::mem::replace(start, total);
         }
         ends.clone_from(starts);
-        by_coordinate.clear();
-        by_coordinate.resize(total, (0, 0.0));
+        // Old entries are written over before they are read. New memory takes its time.
+        by_coordinate.reserve(total.saturating_sub(by_coordinate.len()));
+        while by_coordinate.len() < total {
+            let more = (total - by_coordinate.len()).min(NEW_ENTRIES);
+            by_coordinate.resize(by_coordinate.len() + more, (0, 0.0));
+            if patience.is_over_after(more) {
+                return false;
+            }
+        }
         for (column, &(at, heaviest)) in columns.iter().enumerate() {
             for (cut, sign) in [(cut_at(at), 1.0), (cut_at(heaviest), -1.0)] {
                 let (coordinates, entries) = bundle.subgradient(cut);
+                if patience.is_over_after(coordinates.len()) {
+                    return false;
+                }
                 for (&coordinate, entry) in coordinates.iter().zip(entries) {
                     let coordinate = coordinate as usize;
                     if self.sum[coordinate] > self.caps[coordinate] {
@@ -461,6 +516,7 @@ impl ProductMaster {
                 }
             }
         }
+        true
     }
 
     /// The best step along a change of the weights, at most `most`, and its decrease of the objective.
@@ -484,7 +540,7 @@ impl ProductMaster {
     }
 
     /// Takes a step along a change of the weights. Shortens it while bounds on the variables make the objective worse.
-    fn go(&mut self, bundle: &mut ComponentBundle, eta: f64, change: &[f64], step: f64) {
+    fn go(&mut self, bundle: &mut ComponentBundle, eta: f64, (change, step): (&[f64], f64), patience: &Patience<'_>) {
         let before = if self.has_caps { self.value(bundle, eta) } else { f64::INFINITY };
         let mut step = step;
         loop {
@@ -506,7 +562,7 @@ impl ProductMaster {
             if !self.has_caps || step == 0.0 || self.value(bundle, eta) <= before {
                 return;
             }
-            step = if step > 1e-6 { 0.5 * step } else { 0.0 };
+            step = if step > 1e-6 && !patience.is_over() { 0.5 * step } else { 0.0 };
         }
     }
 }
@@ -555,6 +611,7 @@ mod tests {
 
     use super::*;
     use crate::model::SparseCut;
+    use crate::oracle::Counted;
     use bundlenet_linalg::Stream;
 
     struct Case {
@@ -664,17 +721,55 @@ mod tests {
             solver.solution.obj_val
         }
 
-        /// Solves and checks everything except for the accuracy of the weights. Returns the gap over the size.
-        fn check(&self, bundle: &mut ComponentBundle, master: &mut ProductMaster, name: &str) -> f64 {
-            let solved = master.solve(bundle, &self.is_nonnegative, self.eta, 1e-11);
-            for component in bundle.components() {
+        /// A case with Newton steps of more than a panel of the factorisation.
+        fn large(stream: &mut Stream) -> Self {
+            let (dim, count) = (300, 150);
+            let mut cuts = || (0..4).map(|_| sparse_cut(stream, dim, 1.0)).collect::<Vec<_>>();
+            let cuts: Vec<Vec<SparseCut>> = (0..count).map(|_| cuts()).collect();
+            let linear = (0..dim).map(|_| stream.normal()).collect();
+            let is_nonnegative = (0..dim).map(|index| index % 2 == 0).collect();
+            Self { centre: vec![1.0; dim], is_nonnegative, linear, cuts, eta: 0.1 }
+        }
+
+        /// Solves until the patience ends, and checks that the proposal is valid: weights on simplices, and the
+        /// direction, the norm and the aggregate error that belong to them.
+        fn check_proposal(
+            &self,
+            bundle: &mut ComponentBundle,
+            master: &mut ProductMaster,
+            patience: &Patience<'_>,
+            name: &str,
+        ) -> Solved {
+            let solved = master.solve(bundle, &self.is_nonnegative, self.eta, 1e-11, patience);
+            let (mut sum, mut sigma) = (self.linear.clone(), 0.0);
+            for (component, cuts) in bundle.components().iter().zip(&self.cuts) {
                 let total: f64 = component.cuts.iter().map(|cut| cut.weight).sum();
                 assert!((total - 1.0).abs() < 1e-12 && component.cuts.iter().all(|cut| cut.weight >= 0.0), "{name}");
+                assert!(component.cuts.len() <= cuts.len(), "{name}");
+                for cut in &component.cuts {
+                    bundle.add_to(cut, cut.weight, &mut sum);
+                    sigma += cut.weight * cut.error;
+                }
             }
+            let mut norm_squared = 0.0;
+            let bounds = self.centre.iter().zip(&self.is_nonnegative);
+            for ((sum, (centre, nonnegative)), direction) in sum.iter().zip(bounds).zip(master.direction()) {
+                let expected = if *nonnegative { sum.min(centre / self.eta) } else { *sum };
+                assert!((direction - expected).abs() <= 1e-11 * self.size(), "{name}: {direction} {expected}");
+                assert!(!nonnegative || centre - self.eta * direction >= -1e-12 * (1.0 + centre), "{name}");
+                sigma += (sum - expected) * centre;
+                norm_squared += expected * expected;
+            }
+            assert_eq!(master.direction(), master.aggregate(), "{name}");
+            assert!((solved.norm_squared - norm_squared).abs() <= 1e-11 * (1.0 + norm_squared), "{name}");
+            assert!((solved.sigma - sigma).abs() <= 1e-11 * self.size(), "{name}");
+            solved
+        }
+
+        /// Solves and checks everything except for the accuracy of the weights. Returns the gap over the size.
+        fn check(&self, bundle: &mut ComponentBundle, master: &mut ProductMaster, name: &str) -> f64 {
+            let solved = self.check_proposal(bundle, master, &Patience::default(), name);
             let step: Vec<f64> = master.direction().iter().map(|entry| -self.eta * entry).collect();
-            for ((step, centre), nonnegative) in step.iter().zip(&self.centre).zip(&self.is_nonnegative) {
-                assert!(!nonnegative || centre + step >= -1e-12 * (1.0 + centre), "{name}: {centre} {step}");
-            }
             // The reported gap is the true one: primal value minus dual value.
             let size = self.size();
             let (primal, dual) = (self.value(&step), -(0.5 * self.eta * solved.norm_squared + solved.sigma));
@@ -696,6 +791,49 @@ mod tests {
             // The accuracy of Clarabel is about 1e-8 here.
             assert!((value - reference).abs() <= 1e-7 * case.size(), "case {index}: {value} {reference}");
         }
+    }
+
+    /// A master that is cut short at any of its questions leaves a valid proposal. Afterwards it solves as before.
+    #[test]
+    fn masters_cut_short_are_valid() {
+        let mut stream = Stream::new(9, "product masters", 0);
+        for index in 0..60 {
+            let case = if index == 0 { Case::large(&mut stream) } else { Case::random(&mut stream, index) };
+            let counted = Counted::after(usize::MAX);
+            case.check_proposal(&mut case.bundle(), &mut ProductMaster::default(), &counted.asked_often(), "endless");
+            let questions = counted.questions();
+            for most in (0..questions).step_by(1 + questions / 300) {
+                let name = format!("case {index}, cut after {most} of {questions} questions");
+                let (mut bundle, mut master) = (case.bundle(), ProductMaster::default());
+                let counted = Counted::after(most);
+                let solved = case.check_proposal(&mut bundle, &mut master, &counted.asked_often(), &name);
+                // No question follows the end.
+                assert!(solved.gap == f64::INFINITY && counted.questions() == most + 1, "{name}");
+                if most % 7 == 0 {
+                    let gap = case.check(&mut bundle, &mut master, &name);
+                    assert!(gap <= 1e-9, "{name}: {gap}");
+                }
+            }
+        }
+    }
+
+    /// In every part of a large master the questions follow each other within 200 microseconds of counted work. They
+    /// change nothing.
+    #[test]
+    fn large_masters_ask_often() {
+        let mut stream = Stream::new(10, "product masters", 0);
+        let case = Case::large(&mut stream);
+        let solve = |patience: &Patience<'_>| {
+            let (mut bundle, mut master) = (case.bundle(), ProductMaster::default());
+            master.solve(&mut bundle, &case.is_nonnegative, case.eta, 1e-11, patience);
+            (master.direction().to_vec(), master.work(), master.support.columns.len())
+        };
+        let counted = Counted::after(usize::MAX);
+        let (direction, work, columns) = solve(&counted.asked());
+        assert!(columns > 150, "{columns}");
+        let each = work / counted.questions() as f64;
+        assert!(work > 5e6 && each < 2e5, "{work} {each}");
+        assert_eq!((direction, work, columns), solve(&Patience::default()));
     }
 
     /// Warm starts work after jumps of `eta` by 10^3 and with a growing number of cuts.

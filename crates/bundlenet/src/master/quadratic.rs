@@ -13,7 +13,7 @@ use super::Proposer;
 use super::proximity::Proximity;
 use super::simplex::{Matrix, SimplexMaster};
 use crate::model::{Bundle, FIRST_CUTS, Model, Proposal, Step};
-use crate::oracle::Domain;
+use crate::oracle::{Domain, Patience};
 
 /// Rounds of correcting `B` before a decrease is enforced, and the largest number of rounds.
 const FREE_ROUNDS: usize = 8;
@@ -40,22 +40,23 @@ impl QuadraticProposer {
 }
 
 impl QuadraticProposer {
-    /// Solves the master. Returns the optimality gap of the weights, in units of the function.
-    fn solve(&mut self, bundle: &Bundle, proposal: &mut Proposal) -> f64 {
+    /// Solves the master. Returns the optimality gap of the weights, in units of the function; infinite if the patience
+    /// ends before.
+    fn solve(&mut self, bundle: &Bundle, proposal: &mut Proposal, patience: &Patience<'_>) -> f64 {
         proposal.eta = self.proximity.eta();
         let gap = match &mut self.bounds {
             None => {
                 let eta = proposal.eta;
                 self.linear.clear();
                 self.linear.extend(bundle.errors().iter().map(|error| error / eta));
-                let gap = eta * self.master.solve(bundle, &self.linear, false);
+                let gap = eta * self.master.solve(bundle, &self.linear, false, patience);
                 proposal.weights.clear();
                 proposal.weights.extend(self.master.weights());
                 bundle.aggregate(&proposal.weights, &mut proposal.direction);
                 proposal.sigma = aggregate_error(bundle, &proposal.weights);
                 gap
             }
-            Some(bounds) => bounds.solve(bundle, &mut self.master, &mut self.linear, proposal),
+            Some(bounds) => bounds.solve(bundle, &mut self.master, &mut self.linear, proposal, patience),
         };
         proposal.norm_squared = dot(&proposal.direction.0, &proposal.direction.0);
         gap
@@ -65,8 +66,8 @@ impl QuadraticProposer {
 impl Proposer for QuadraticProposer {
     type Model = Bundle;
 
-    fn propose(&mut self, bundle: &mut Bundle, proposal: &mut Proposal) {
-        self.solve(bundle, proposal);
+    fn propose(&mut self, bundle: &mut Bundle, proposal: &mut Proposal, patience: &Patience<'_>) {
+        self.solve(bundle, proposal, patience);
     }
 
     fn next_eta(&self) -> Option<f64> {
@@ -138,8 +139,8 @@ impl Matrix for ReducedGram {
 }
 
 impl ReducedGram {
-    /// Computes the rows of new cuts.
-    fn update(&mut self, bundle: &Bundle, held: &[bool]) {
+    /// Computes the rows of new cuts, until the patience ends.
+    fn update(&mut self, bundle: &Bundle, held: &[bool], patience: &Patience<'_>) {
         self.largest_square = bundle.largest_square();
         let places = bundle.places();
         if places > self.stride {
@@ -154,6 +155,9 @@ impl ReducedGram {
         self.stamps.resize(places, 0);
         for place in 0..places {
             if bundle.is_live(place) && self.stamps[place] != bundle.stamps()[place] {
+                if patience.is_over_after(places * held.len()) {
+                    return;
+                }
                 self.stamps[place] = bundle.stamps()[place];
                 self.compute_row(bundle, held, place);
             }
@@ -176,17 +180,25 @@ impl ReducedGram {
         }
     }
 
-    /// Adds or removes coordinates.
-    fn flip(&mut self, bundle: &Bundle, held: &[bool], flips: &[usize]) {
+    /// Adds or removes coordinates. If the patience ends before, no row is valid any more.
+    fn flip(&mut self, bundle: &Bundle, held: &[bool], flips: &[usize], patience: &Patience<'_>) {
         let places = bundle.places();
         self.flipped += flips.len();
         // A rank-one change costs `places^2`, a new row `places * dim`. Many changes add up round-off.
         if flips.len() > held.len() / 2 || self.flipped > MAX_FLIPPED + held.len() {
             self.flipped = 0;
-            (0..places).filter(|&place| bundle.is_live(place)).for_each(|place| self.compute_row(bundle, held, place));
+            for place in (0..places).filter(|&place| bundle.is_live(place)) {
+                if patience.is_over_after(places * held.len()) {
+                    return self.stamps.fill(0);
+                }
+                self.compute_row(bundle, held, place);
+            }
             return;
         }
         for &index in flips {
+            if patience.is_over_after(places * places) {
+                return self.stamps.fill(0);
+            }
             let sign = if held[index] { -1.0 } else { 1.0 };
             self.column.clear();
             self.column.extend((0..places).map(|place| flat(bundle.row(place))[index]));
@@ -223,28 +235,29 @@ impl Bounds {
         }
     }
 
-    /// Finds weights and direction. Returns their optimality gap.
+    /// Finds weights and direction. Returns their optimality gap; infinite if the patience ends before.
     fn solve(
         &mut self,
         bundle: &Bundle,
         master: &mut SimplexMaster,
         linear: &mut Vec<f64>,
         proposal: &mut Proposal,
+        patience: &Patience<'_>,
     ) -> f64 {
         let eta = proposal.eta;
         let mut gap = f64::INFINITY;
         let mut is_segment = false;
-        self.gram.update(bundle, &self.held);
+        self.gram.update(bundle, &self.held, patience);
         let mut last_value = f64::INFINITY;
         for round in 0..MAX_ROUNDS {
-            self.linear_term(bundle, eta, linear);
-            gap = eta * master.solve(&self.gram, linear, std::mem::take(&mut self.is_changed));
+            self.linear_term(bundle, eta, linear, patience);
+            gap = eta * master.solve(&self.gram, linear, std::mem::take(&mut self.is_changed), patience);
             is_segment = false;
             proposal.weights.clear();
             proposal.weights.extend(master.weights());
             bundle.aggregate(&proposal.weights, &mut self.sum);
             self.find_flips(bundle, eta);
-            if self.flips.is_empty() {
+            if self.flips.is_empty() || patience.is_over() {
                 break;
             }
             if round >= FREE_ROUNDS {
@@ -264,22 +277,31 @@ impl Bounds {
             for &index in &self.flips {
                 self.held[index] = !self.held[index];
             }
-            self.gram.flip(bundle, &self.held, &self.flips);
+            self.gram.flip(bundle, &self.held, &self.flips, patience);
             self.is_changed = true;
+            if patience.is_over() {
+                break;
+            }
         }
         self.write_direction(bundle, proposal);
+        if patience.is_over() {
+            return f64::INFINITY;
+        }
         if is_segment || !self.flips.is_empty() {
             gap = true_gap(bundle, proposal);
         }
         gap
     }
 
-    /// `alpha / eta`, plus the contribution of held coordinates.
-    fn linear_term(&self, bundle: &Bundle, eta: f64, linear: &mut Vec<f64>) {
+    /// `alpha / eta`, plus the contribution of held coordinates, until the patience ends.
+    fn linear_term(&self, bundle: &Bundle, eta: f64, linear: &mut Vec<f64>, patience: &Patience<'_>) {
         linear.clear();
         linear.extend(bundle.errors().iter().map(|error| error / eta));
         for (index, &centre) in bundle.centre().point.iter().enumerate() {
             if self.held[index] && centre > 0.0 {
+                if patience.is_over_after(linear.len()) {
+                    return;
+                }
                 for (place, entry) in linear.iter_mut().enumerate() {
                     *entry += centre / eta * flat(bundle.row(place))[index];
                 }
@@ -389,6 +411,7 @@ mod tests {
 
     use super::*;
     use crate::master::Strategy;
+    use crate::oracle::Counted;
     use bundlenet_linalg::Stream;
 
     struct Case {
@@ -483,19 +506,30 @@ mod tests {
         }
     }
 
+    /// Checks that a proposal is valid: weights on the simplex of the live cuts, and the direction and the aggregate
+    /// error that belong to them.
+    fn check_proposal(case: &Case, bundle: &Bundle, proposal: &Proposal, name: &str) {
+        let (total, dim): (f64, usize) = (proposal.weights.iter().map(|(_, weight)| weight).sum(), case.centre.len());
+        let are_valid = proposal.weights.iter().all(|&(place, weight)| weight > 0.0 && bundle.is_live(place));
+        assert!((total - 1.0).abs() < 1e-12 && are_valid, "{name}: {total} {:?}", proposal.weights);
+        let mut sum = Padded::zeros(dim);
+        bundle.aggregate(&proposal.weights, &mut sum);
+        let mut sigma = aggregate_error(bundle, &proposal.weights);
+        let size = 1.0 + flat(&sum.0).iter().map(|entry| entry.abs()).fold(0.0, f64::max);
+        for ((x, sum), w) in case.centre.iter().zip(sum.numbers(dim)).zip(proposal.direction.numbers(dim)) {
+            assert!(case.domain == Domain::Free || x - case.eta * w >= -1e-12 * x.abs().max(case.eta), "{name}");
+            let expected = if case.domain == Domain::Free { *sum } else { sum.min(x / case.eta) };
+            assert!((w - expected).abs() <= 1e-12 * size, "{name}: {w} {expected}");
+            sigma += (sum - expected) * x;
+        }
+        assert!((proposal.sigma - sigma).abs() <= 1e-11 * (size + sigma.abs()), "{name}: {} {sigma}", proposal.sigma);
+    }
+
     fn check(case: &Case, bundle: &mut Bundle, proposer: &mut QuadraticProposer, name: &str) -> bool {
         let mut proposal = Proposal::new(case.centre.len());
         proposer.proximity = Proximity::new(Strategy::Constant, case.eta);
-        let gap = proposer.solve(bundle, &mut proposal);
-        let total: f64 = proposal.weights.iter().map(|(_, weight)| weight).sum();
-        assert!(
-            (total - 1.0).abs() < 1e-12 && proposal.weights.iter().all(|(_, weight)| *weight > 0.0),
-            "{name}: {total} {:?}",
-            proposal.weights
-        );
-        for (x, w) in case.centre.iter().zip(proposal.direction.numbers(case.centre.len())) {
-            assert!(case.domain == Domain::Free || x - case.eta * w >= -1e-12 * x.abs().max(case.eta), "{name}");
-        }
+        let gap = proposer.solve(bundle, &mut proposal, &Patience::default());
+        check_proposal(case, bundle, &proposal, name);
         // The reported gap is the true one: primal value minus dual value.
         let primal = case.value(&proposal);
         let dual = -(0.5 * case.eta * proposal.norm_squared + proposal.sigma);
@@ -524,6 +558,38 @@ mod tests {
             reached += usize::from(check(&case, &mut bundle, &mut proposer, &format!("case {index}")));
         }
         assert_eq!(reached, 4000, "masters solved to 1e-9");
+    }
+
+    /// A master that is cut short at any of its questions, also in a warm start, leaves a valid proposal. Afterwards it
+    /// solves as before.
+    #[test]
+    fn masters_cut_short_are_valid() {
+        let mut stream = Stream::new(7, "masters", 0);
+        for index in 0..200 {
+            let case = Case::random(&mut stream, index);
+            let dim = case.centre.len();
+            let first = 1 + stream.below(case.cuts.len());
+            // The questions of the second solve, if the first one has some of the cuts.
+            let solve = |most: usize| {
+                let counted = Counted::after(most);
+                let mut proposer = QuadraticProposer::new(Proximity::new(Strategy::Constant, 1.0), &case.domain, dim);
+                let mut bundle = Bundle::of_cuts(&case.centre, &case.cuts[..first]);
+                let mut proposal = Proposal::new(dim);
+                proposer.solve(&bundle, &mut proposal, &Patience::default());
+                case.cuts[first..].iter().for_each(|cut| bundle.insert_cut(cut));
+                proposer.proximity = Proximity::new(Strategy::Constant, case.eta);
+                let gap = proposer.solve(&bundle, &mut proposal, &counted.asked_often());
+                let name = format!("case {index}, cut after {most} questions");
+                check_proposal(&case, &bundle, &proposal, &name);
+                if most < usize::MAX {
+                    assert!(gap == f64::INFINITY && counted.questions() == most + 1, "{name}");
+                    check(&case, &mut bundle, &mut proposer, &name);
+                }
+                counted.questions()
+            };
+            let questions = solve(usize::MAX);
+            (0..questions).step_by(1 + questions / 20).for_each(|most| _ = solve(most));
+        }
     }
 
     /// Warm starts work after jumps of `eta` by 10^3 and with a bundle that grows and shrinks.

@@ -6,6 +6,8 @@
 
 use bundlenet_linalg::vectors::{add_scaled, solve_lower, solve_upper};
 
+use crate::oracle::Patience;
+
 /// A pivot below this share of the diagonal counts as dependent: a solve with it would lose most digits.
 const DEPENDENT: f64 = 1e-15;
 
@@ -84,7 +86,14 @@ impl SimplexMaster {
 
     /// Solves for the present data. Infinite entries of `linear` mark empty places. Returns the optimality gap: no
     /// feasible point is better by more. `rebuild` is true unless `Q` is the matrix of the last solve with added rows.
-    pub(crate) fn solve(&mut self, matrix: &impl Matrix, linear: &[f64], rebuild: bool) -> f64 {
+    /// At the end of the patience the weights stay as they are, and the gap is infinite.
+    pub(crate) fn solve(
+        &mut self,
+        matrix: &impl Matrix,
+        linear: &[f64],
+        rebuild: bool,
+        patience: &Patience<'_>,
+    ) -> f64 {
         let is_kept = |(&place, &stamp): (&usize, &u64)| linear[place].is_finite() && matrix.stamp(place) == stamp;
         let kept = self.support.iter().zip(&self.stamps).all(is_kept);
         // The shift must have the size of the cuts. If it is far smaller, `1 1'` is lost in round-off; if far larger,
@@ -94,12 +103,15 @@ impl SimplexMaster {
         let is_off = !(self.shift <= 100.0 * wanted && self.shift >= 0.01 * wanted);
         if !kept || rebuild || is_off || self.support.is_empty() {
             self.shift = wanted;
-            self.restart(matrix, linear);
+            self.restart(matrix, linear, patience);
         }
         let mut best_value = f64::INFINITY;
         let mut idle = 0;
         // Each round adds or removes a cut. The limit is far above any number seen, so no fault can hang a run.
         for _ in 0..20 * linear.len() + 100 {
+            if patience.is_over_after(self.support.len() * (self.support.len() + linear.len())) {
+                return f64::INFINITY;
+            }
             if !self.move_towards_target(linear) {
                 continue;
             }
@@ -118,11 +130,12 @@ impl SimplexMaster {
             }
             self.enter(matrix, priced.entering);
         }
-        self.pairwise(matrix, linear)
+        self.pairwise(matrix, linear, patience)
     }
 
-    /// Keeps the part of the support that still exists and is independent, with its weights scaled to add up to 1.
-    fn restart(&mut self, matrix: &impl Matrix, linear: &[f64]) {
+    /// Keeps the part of the support that still exists and is independent, with its weights scaled to add up to 1. At
+    /// the end of the patience it keeps all that still exists.
+    fn restart(&mut self, matrix: &impl Matrix, linear: &[f64], patience: &Patience<'_>) {
         let mut old = std::mem::take(&mut self.old);
         let held = self.support.iter().zip(&self.theta).zip(&self.stamps);
         let is_kept = |&((&place, &weight), &stamp): &((&usize, &f64), &u64)| {
@@ -138,6 +151,10 @@ impl SimplexMaster {
         if total > 0.0 {
             // The weight of a dependent cut goes to the others, by the scaling below.
             for &(place, weight) in &old {
+                if patience.is_over_after(self.support.len() * self.support.len()) {
+                    self.replace(matrix, old.iter().copied());
+                    break;
+                }
                 if self.append(matrix, place) {
                     self.theta.push(weight);
                 }
@@ -359,11 +376,14 @@ impl SimplexMaster {
     }
 
     /// Exchanges weight between pairs of cuts. It is slow but safe, for cases in which rounding defeats the active set.
-    fn pairwise(&mut self, matrix: &impl Matrix, linear: &[f64]) -> f64 {
+    fn pairwise(&mut self, matrix: &impl Matrix, linear: &[f64], patience: &Patience<'_>) -> f64 {
         let mut weights = vec![0.0; linear.len()];
         self.weights().for_each(|(place, weight)| weights[place] = weight);
         let mut gap = f64::INFINITY;
         for _ in 0..2000 {
+            if patience.is_over_after(self.support.len() * linear.len()) {
+                break;
+            }
             self.costs.clear();
             self.costs.extend_from_slice(linear);
             for (place, &weight) in weights.iter().enumerate().filter(|&(_, &weight)| weight > 0.0) {
@@ -384,17 +404,21 @@ impl SimplexMaster {
             weights[from] -= step;
             weights[to] += step;
         }
+        self.replace(matrix, weights.into_iter().enumerate().filter(|&(_, weight)| weight > 0.0));
+        gap
+    }
+
+    /// Replaces the support and its weights. The factor does not belong to them: the next solve rebuilds it.
+    fn replace(&mut self, matrix: &impl Matrix, weights: impl Iterator<Item = (usize, f64)>) {
         self.ones.clear();
         self.support.clear();
         self.stamps.clear();
         self.theta.clear();
-        for (place, &weight) in weights.iter().enumerate().filter(|&(_, &weight)| weight > 0.0) {
+        for (place, weight) in weights {
             self.support.push(place);
             self.stamps.push(matrix.stamp(place));
             self.theta.push(weight);
         }
-        // The factor does not belong to this support: the next solve rebuilds it.
         self.shift = 0.0;
-        gap
     }
 }

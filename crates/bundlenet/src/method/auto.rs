@@ -238,6 +238,9 @@ impl Auto {
             network.set_detail(if keeps_components { Detail::Components } else { Detail::Whole });
         }
         let progress = self.active_mut().map_or(Ok(Progress::Stalled), |method| method.step(function))?;
+        if matches!(progress, Progress::Interrupted) {
+            return Ok(progress);
+        }
         self.tally.steps += 1;
         self.note(progress, function);
         Ok(progress)
@@ -293,8 +296,8 @@ impl Minimize for Auto {
                 self.work += function.work();
                 return Ok(progress);
             }
-            if let step @ Progress::Step(_) = self.advance(function)? {
-                return Ok(step);
+            if let progress @ (Progress::Step(_) | Progress::Interrupted) = self.advance(function)? {
+                return Ok(progress);
             }
         }
     }

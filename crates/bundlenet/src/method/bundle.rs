@@ -8,7 +8,7 @@ use super::horizon::Horizon;
 use super::{Gap, Minimize, Progress, StepReport};
 use crate::master::{Proposer, Spent};
 use crate::model::{Model, Proposal, Pruning, Saved, Step, StepLength};
-use crate::oracle::{Detail, Evaluation, EvaluationError, Function, Lines, Primal};
+use crate::oracle::{Detail, Evaluation, EvaluationError, Function, Lines, Patience, Primal};
 
 /// `m`: a step is serious if the decrease is at least this share of the predicted one.
 const SERIOUS_SHARE: f64 = 0.01;
@@ -143,6 +143,13 @@ impl<P: Proposer> BundleMethod<P> {
         read(&mut self.proposer, &self.model);
     }
 
+    /// Makes a proposal, unless there is one for the present model.
+    fn propose(&mut self, patience: &Patience<'_>) {
+        if !self.is_fresh {
+            self.propose_by(0.0, |proposer, model, proposal| proposer.propose(model, proposal, patience));
+        }
+    }
+
     /// Makes a proposal by a given function. `before` is the time in seconds that was already spent on it.
     pub(crate) fn propose_by(&mut self, before: f64, propose: impl FnOnce(&mut P, &mut P::Model, &mut Proposal)) {
         let begin = Instant::now();
@@ -173,6 +180,10 @@ impl<P: Proposer> BundleMethod<P> {
             return;
         }
         let bound = function.prove(&mut self.aggregates);
+        // A proof that was cut short says nothing about others.
+        if bound.is_none() && function.patience().is_over() {
+            return;
+        }
         self.is_provable = bound.is_some() || self.minimizer_box.is_some();
         self.lower_bound = bound.map_or(self.lower_bound, |bound| self.lower_bound.max(bound));
     }
@@ -208,8 +219,9 @@ impl<P: Proposer> Minimize for BundleMethod<P> {
     fn step(&mut self, function: &mut Function<'_>) -> Result<Progress, EvaluationError> {
         // Propose: weights theta on the cuts, direction w = sum_i theta_i g_i, step length eta. Equations (3) and (4),
         // A1:5, A2:6-9.
-        if !self.is_fresh {
-            self.propose_by(0.0, P::propose);
+        self.propose(function.patience());
+        if function.patience().is_over() {
+            return Ok(Progress::Interrupted);
         }
         if self.has_converged(function) {
             return Ok(Progress::Converged);
@@ -269,9 +281,7 @@ impl<P: Proposer> Minimize for BundleMethod<P> {
     }
 
     fn gap(&mut self, best: f64, function: &mut Function<'_>) -> Option<Gap> {
-        if !self.is_fresh {
-            self.propose_by(0.0, P::propose);
-        }
+        self.propose(function.patience());
         if best - self.lower_bound > self.tolerance * function.magnitude(best) {
             self.prove(function);
         }

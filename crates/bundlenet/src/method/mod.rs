@@ -96,6 +96,8 @@ pub(crate) enum Progress {
     Converged,
     /// The stop test does not hold, but no step changes anything any more.
     Stalled,
+    /// The patience of the run ended during a proposal.
+    Interrupted,
 }
 
 /// Data of a step for the log, in units of the scaled function.

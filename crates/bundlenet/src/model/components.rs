@@ -103,8 +103,9 @@ pub(crate) struct ComponentBundle {
     /// linearisation errors of the new cuts.
     slopes: Vec<f64>,
     new_errors: Vec<f64>,
-    /// Work space; zero between two uses.
+    /// Work space; zero or false between two uses.
     scatter: Vec<f64>,
+    marks: Vec<bool>,
     way: Vec<f64>,
     products: Vec<f64>,
     kinks: Vec<(f64, f64)>,
@@ -130,6 +131,7 @@ impl ComponentBundle {
             slopes: vec![],
             new_errors: vec![],
             scatter: vec![0.0; linear.len()],
+            marks: vec![false; linear.len()],
             way: vec![0.0; linear.len()],
             products: vec![],
             kinks: vec![],
@@ -372,17 +374,18 @@ impl ComponentBundle {
     }
 
     /// Weighted sum of a component's cuts. Writes the coordinates with entries and the sums there, and returns the
-    /// weighted sum of the linearisation errors.
-    fn combine(&self, component: &Component, coordinates: &mut Vec<u32>, sums: &mut [f64]) -> f64 {
+    /// weighted sum of the linearisation errors. `marks` is false before and after.
+    fn combine(&self, component: &Component, coordinates: &mut Vec<u32>, sums: &mut [f64], marks: &mut [bool]) -> f64 {
         coordinates.clear();
         let mut error = 0.0;
         for cut in component.cuts.iter().filter(|cut| cut.weight > 0.0) {
             self.add_to(cut, cut.weight, sums);
-            coordinates.extend_from_slice(self.subgradient(cut).0);
+            let is_first = |at: &u32| !std::mem::replace(&mut marks[*at as usize], true);
+            coordinates.extend(self.subgradient(cut).0.iter().copied().filter(is_first));
             error += cut.weight * cut.error;
         }
         coordinates.sort_unstable();
-        coordinates.dedup();
+        coordinates.iter().for_each(|&at| marks[at as usize] = false);
         error
     }
 
@@ -416,7 +419,9 @@ impl ComponentBundle {
     fn replace_by_aggregate(&mut self, component: usize, count: usize) {
         let mut sums = std::mem::take(&mut self.scatter);
         let mut coordinates = vec![];
-        let error = self.combine(&self.components[component], &mut coordinates, &mut sums);
+        let mut marks = std::mem::take(&mut self.marks);
+        let error = self.combine(&self.components[component], &mut coordinates, &mut sums, &mut marks);
+        self.marks = marks;
         let entries: Vec<f64> = coordinates.iter().map(|&at| std::mem::take(&mut sums[at as usize])).collect();
         self.scatter = sums;
         let cuts = &self.components[component].cuts;
@@ -577,10 +582,11 @@ impl Model for ComponentBundle {
 
     fn write_aggregates(&self, aggregates: &mut Lines) -> bool {
         let mut sums = vec![0.0; self.centre.point.len()];
+        let mut marks = vec![false; self.centre.point.len()];
         let mut coordinates = vec![];
         aggregates.clear();
         for component in &self.components {
-            let error = self.combine(component, &mut coordinates, &mut sums);
+            let error = self.combine(component, &mut coordinates, &mut sums, &mut marks);
             let rise: f64 = coordinates.iter().map(|&at| sums[at as usize] * self.centre.point[at as usize]).sum();
             let entries = coordinates.iter().map(|&at| (at, std::mem::take(&mut sums[at as usize])));
             aggregates.push(component.value - error - rise, entries);

@@ -11,7 +11,7 @@ use super::ops::decoder::step_length;
 use super::real::Real;
 use crate::master::{Proposer, Proximity, Spent};
 use crate::model::{Bundle, CentrePolicy, FIRST_CUTS, Model, Proposal, Step};
-use crate::oracle::{Domain, Evaluation};
+use crate::oracle::{Domain, Evaluation, Patience};
 
 /// One run of a network: its features, its recurrent state, and the keys of the cuts.
 pub(crate) struct NetworkProposer<S, E = Tracker> {
@@ -288,7 +288,7 @@ fn centre_policy<S: Real>(centre: Centre, raw: &[S], scale: f64) -> CentrePolicy
 impl<S: Real, E: FeatureSource> Proposer for NetworkProposer<S, E> {
     type Model = Bundle;
 
-    fn propose(&mut self, bundle: &mut Bundle, proposal: &mut Proposal) {
+    fn propose(&mut self, bundle: &mut Bundle, proposal: &mut Proposal, _patience: &Patience<'_>) {
         let mut tape = self.tape.take().unwrap_or_else(|| Tape::new(&self.network.architecture, 1, 1));
         self.prepare(bundle, &mut tape, 0, 0);
         self.network.forward(&mut tape, 0);

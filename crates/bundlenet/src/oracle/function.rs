@@ -4,7 +4,7 @@ use std::time::Instant;
 
 use bundlenet_linalg::vectors::{Padded, all_within, scale};
 
-use super::{Domain, EvaluationError, Fingerprint, Lines, Minorants, Oracle, Sense, Solutions};
+use super::{Domain, EvaluationError, Fingerprint, Lines, Minorants, Oracle, Patience, Sense, Solutions};
 
 /// Largest entry of a scaled subgradient. The squares of larger ones could not be added up.
 const LARGEST_ENTRY: f64 = 1e150;
@@ -34,6 +34,7 @@ pub struct Function<'a> {
     keeps_solutions: bool,
     evaluations: usize,
     seconds: f64,
+    patience: Patience<'a>,
 }
 
 /// Value and subgradient, or minorants, of the function at a point.
@@ -124,12 +125,23 @@ impl<'a> Function<'a> {
             keeps_solutions: false,
             evaluations: 0,
             seconds: 0.0,
+            patience: Patience::default(),
         })
     }
 
     /// Asks for the solutions of the subproblems with every evaluation, if the oracle has them.
     pub(crate) fn keep_solutions(&mut self) {
         self.keeps_solutions = self.oracle.as_primal().is_some();
+    }
+
+    /// Limits the time of computations between evaluations.
+    pub(crate) fn with_patience(self, patience: Patience<'a>) -> Self {
+        Self { patience, ..self }
+    }
+
+    /// The patience of the run.
+    pub(crate) fn patience(&self) -> &Patience<'a> {
+        &self.patience
     }
 
     /// Number of variables.
@@ -387,10 +399,10 @@ impl<'a> Function<'a> {
 
     /// Lower bound on the scaled function, proved by convex combinations of the components' minorants. Overwrites them.
     pub(crate) fn prove(&mut self, aggregate: &mut Lines) -> Option<f64> {
-        let factor = self.factor();
+        let (factor, patience) = (self.factor(), &self.patience);
         let sum = self.oracle.as_sum()?;
         aggregate.scale(1.0 / factor);
-        sum.prove(aggregate).map(|bound| factor * bound).filter(|bound| bound.is_finite())
+        sum.prove_until(aggregate, &|| patience.is_over()).map(|bound| factor * bound).filter(|bound| bound.is_finite())
     }
 
     /// Fingerprints of all components, or one fingerprint of the whole function.

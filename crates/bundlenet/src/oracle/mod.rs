@@ -9,6 +9,7 @@ mod error;
 mod fingerprint;
 mod function;
 mod minorants;
+mod patience;
 mod primal;
 
 pub use closure::FnOracle;
@@ -18,6 +19,10 @@ pub use fingerprint::Fingerprint;
 pub use function::Function;
 pub(crate) use function::{CutsOf, Detail, Evaluation};
 pub use minorants::{Lines, Minorants, Solutions};
+pub use patience::Interrupt;
+#[cfg(test)]
+pub(crate) use patience::tests::Counted;
+pub(crate) use patience::{End, Patience};
 pub use primal::{Primal, PrimalOracle};
 
 /// Error of an oracle: any error, or a message.
@@ -118,5 +123,12 @@ pub trait SumOracle: Oracle {
     fn prove(&mut self, aggregate: &Lines) -> Option<f64> {
         let _ = aggregate;
         None
+    }
+
+    /// As [`SumOracle::prove`], for a proof that may take more than some milliseconds. Once `is_over()` is true it ends
+    /// soon, with a weaker bound or none. Methods call this one.
+    fn prove_until(&mut self, aggregate: &Lines, is_over: &dyn Fn() -> bool) -> Option<f64> {
+        let _ = is_over;
+        self.prove(aggregate)
     }
 }

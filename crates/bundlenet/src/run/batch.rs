@@ -1,7 +1,6 @@
 //! Runs of a network in step: all take their next step together.
 
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
 
 use super::drive::{Run, Watch, drive};
 use super::settings::Settings;
@@ -9,7 +8,7 @@ use super::solution::Solution;
 use crate::method::{NetworkMethod, network_method, propose_together};
 use crate::model::Model;
 use crate::network::{Network, Tape};
-use crate::oracle::{EvaluationError, Oracle};
+use crate::oracle::{EvaluationError, Interrupt, Oracle};
 
 /// A run of a network, with its step lengths and its attention.
 pub(crate) struct Observed {
@@ -25,12 +24,12 @@ pub(crate) fn solve_in_step<'a>(
     (network, max_cuts): (&Arc<Network<f32>>, usize),
     oracles: Vec<(&'a mut dyn Oracle, Option<&[f64]>)>,
     settings: &Settings,
-    interrupt: Option<&AtomicBool>,
+    interrupt: Option<&'a dyn Interrupt>,
 ) -> Vec<Result<Observed, EvaluationError>> {
     let mut begun: Vec<Result<(), EvaluationError>> = vec![];
     let mut runs: Vec<Run<'a, NetworkMethod>> = vec![];
     for (oracle, start) in oracles {
-        let run = Run::begin(oracle, start, None, settings, |function, start, _| {
+        let run = Run::begin(oracle, start, None, settings, interrupt, |function, start, _| {
             Box::new(network_method(Arc::clone(network), function, &start, max_cuts, settings.tolerance))
         });
         begun.push(run.map(|run| runs.push(run)));
@@ -55,7 +54,7 @@ pub(crate) fn solve_in_step<'a>(
     let mut end = |index: usize, run: &mut Run<'a, NetworkMethod>| {
         entropies[index] = run.method().map_or(0.0, |method| entropy(method));
     };
-    let watch = Watch { propose: &mut propose, keep: &mut keep, end: &mut end, observer: None, interrupt };
+    let watch = Watch { propose: &mut propose, keep: &mut keep, end: &mut end, observer: None };
     let solutions = drive(&mut runs, watch);
     let each = solutions.into_iter().zip(step_lengths).zip(entropies);
     let mut observed = each.map(|((solution, step_lengths), entropy)| Observed { solution, step_lengths, entropy });

@@ -1,7 +1,6 @@
 //! The driver: limits, clock, interrupts, observers and the trace, for a single run or for several runs in step.
 
 use std::ops::ControlFlow;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
 use super::observe::{Observer, Record};
@@ -12,7 +11,7 @@ use super::solution::{ROUND_OFF, Solution, Status, TraceRow};
 use super::state::{Memory, State};
 use crate::method::{Gap, Inherited, Minimize, Progress, StepReport, wants_components};
 use crate::model::Saved;
-use crate::oracle::{Detail, Evaluation, EvaluationError, Function, Oracle, Primal};
+use crate::oracle::{Detail, End, Evaluation, EvaluationError, Function, Interrupt, Oracle, Patience, Primal};
 
 /// A run: the function, the method, and the data of the driver.
 pub(crate) struct Run<'a, M: Minimize + ?Sized> {
@@ -45,10 +44,12 @@ impl<'a, M: Minimize + ?Sized> Run<'a, M> {
         start: Option<&[f64]>,
         state: Option<&State>,
         settings: &Settings,
+        interrupt: Option<&'a dyn Interrupt>,
         make: impl FnOnce(&Function<'_>, Evaluation, Option<Inherited>) -> Box<M>,
     ) -> Result<Self, EvaluationError> {
         let begin = Instant::now();
-        let mut function = Function::new(oracle)?;
+        let patience = Patience::new(begin, settings.limits.seconds, interrupt);
+        let mut function = Function::new(oracle)?.with_patience(patience);
         if settings.primal {
             function.keep_solutions();
         }
@@ -130,6 +131,7 @@ impl<'a, M: Minimize + ?Sized> Run<'a, M> {
             Ok(Progress::Optimal) => return Err(Status::Optimal),
             Ok(Progress::Converged) => return Err(Status::Converged),
             Ok(Progress::Stalled) => return Err(Status::Stalled),
+            Ok(Progress::Interrupted) => return Err(self.end_of_patience().unwrap_or(Status::Interrupted)),
             Err(error) => {
                 self.failure = Some(error.to_string());
                 return Err(Status::OracleFailed);
@@ -160,20 +162,28 @@ impl<'a, M: Minimize + ?Sized> Run<'a, M> {
         self.function.sense().sign() * value + 0.0
     }
 
+    /// The end of the run by an interrupt or by the limit in seconds.
+    fn end_of_patience(&self) -> Option<Status> {
+        self.function.patience().end().map(|end| match end {
+            End::Interrupt => Status::Interrupted,
+            End::Time => Status::TimeLimit,
+        })
+    }
+
     /// Whether a limit ends the run now.
     fn limit(&self, is_interrupted: bool) -> Option<Status> {
-        let Limits { steps, oracle_calls, seconds, target } = self.limits;
+        let Limits { steps, oracle_calls, target, .. } = self.limits;
         let evaluations = self.function.evaluations();
         let target = target.map(|target| self.function.sense().sign() * target);
+        let end = self.end_of_patience();
         match () {
             () if self.method.is_none() => Some(Status::Optimal),
             () if self.ray.is_some() => Some(Status::Unbounded),
             () if target.is_some_and(|target| self.best <= target) => Some(Status::BoundReached),
-            () if is_interrupted => Some(Status::Interrupted),
+            () if is_interrupted || end == Some(Status::Interrupted) => Some(Status::Interrupted),
             () if steps.is_some_and(|most| self.steps >= most) => Some(Status::StepLimit),
             () if oracle_calls.is_some_and(|most| evaluations >= most) => Some(Status::OracleCallLimit),
-            () if seconds.is_some_and(|most| self.begin.elapsed().as_secs_f64() >= most) => Some(Status::TimeLimit),
-            () => None,
+            () => end,
         }
     }
 
@@ -244,8 +254,6 @@ pub(crate) struct Watch<'w, 'a, M: Minimize + ?Sized> {
     pub(crate) end: &'w mut dyn FnMut(usize, &mut Run<'a, M>),
     /// Observes every step and may end all runs.
     pub(crate) observer: Option<&'w mut dyn Observer>,
-    /// A flag that ends all runs.
-    pub(crate) interrupt: Option<&'w AtomicBool>,
 }
 
 /// Takes steps of all runs in turn until all have ended. A single run is a group of one.
@@ -257,7 +265,6 @@ pub(crate) fn drive<'a, M: Minimize + ?Sized>(runs: &mut [Run<'a, M>], mut watch
         is_interrupted |= watch.show(index, run, StepReport::default()).is_break();
     }
     loop {
-        is_interrupted |= watch.interrupt.is_some_and(|flag| flag.load(Ordering::Relaxed));
         for &index in &going {
             let limit = runs[index].limit(is_interrupted);
             solutions[index] = limit.map(|status| watch.finish(index, &mut runs[index], status));

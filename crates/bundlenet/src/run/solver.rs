@@ -1,7 +1,5 @@
 //! The solver: settings, optional parts, then one call.
 
-use std::sync::atomic::AtomicBool;
-
 use rayon::prelude::*;
 
 use super::batch::solve_in_step;
@@ -14,7 +12,7 @@ use super::state::State;
 use crate::error::InvalidSetting;
 use crate::method::{Method, Minimize, make_method, runs_in_step};
 use crate::network::network_of;
-use crate::oracle::{EvaluationError, Oracle};
+use crate::oracle::{EvaluationError, Interrupt, Oracle};
 
 /// Solves problems given by oracles: minimises or maximises, by the sense of the oracle.
 ///
@@ -38,7 +36,7 @@ pub struct Solver<'a> {
     state: Option<&'a mut State>,
     journal: Option<&'a mut Journal>,
     observer: Option<&'a mut dyn Observer>,
-    interrupt: Option<&'a AtomicBool>,
+    interrupt: Option<&'a dyn Interrupt>,
 }
 
 impl<'a> Solver<'a> {
@@ -81,9 +79,10 @@ impl<'a> Solver<'a> {
         Self { observer: Some(observer), ..self }
     }
 
-    /// Ends the run when the flag is set, after the evaluation in progress. The best point is kept.
-    pub fn interrupt(self, flag: &'a AtomicBool) -> Self {
-        Self { interrupt: Some(flag), ..self }
+    /// Ends the run when a flag is set, after the evaluation in progress. A master problem in progress is cut short.
+    /// The best point is kept.
+    pub fn interrupt(self, interrupt: &'a dyn Interrupt) -> Self {
+        Self { interrupt: Some(interrupt), ..self }
     }
 
     /// Runs the method on a function.
@@ -105,7 +104,7 @@ impl<'a> Solver<'a> {
         }
         let start = (!point.is_empty() || start.is_some()).then_some(point.as_slice());
         let run: Run<'_, dyn Minimize> =
-            Run::begin(oracle, start, Some(begun_with), &settings, |function, start, inherited| {
+            Run::begin(oracle, start, Some(begun_with), &settings, interrupt, |function, start, inherited| {
                 make_method(&settings.method, settings.tolerance, function, start, inherited)
             })?;
         let mut runs = [run];
@@ -118,7 +117,7 @@ impl<'a> Solver<'a> {
             }
         };
         let observer = observer.map(|observer| observer as &mut dyn Observer);
-        let watch = Watch { propose: &mut |_, _| (), keep: &mut keep, end: &mut end, observer, interrupt };
+        let watch = Watch { propose: &mut |_, _| (), keep: &mut keep, end: &mut end, observer };
         // A single run has a single solution.
         let solution = drive(&mut runs, watch).swap_remove(0);
         if let (Some(state), Some(left)) = (state, left) {

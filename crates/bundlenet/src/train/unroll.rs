@@ -163,7 +163,7 @@ impl<'a, S: Real, E: FeatureSource> Unroll<'a, S, E> {
                     record.value = seen.value;
                     episode.records.push(record);
                 }
-                Progress::Optimal | Progress::Converged | Progress::Stalled => episode.is_over = true,
+                _ => episode.is_over = true,
             }
         }
         self.steps += 1;
