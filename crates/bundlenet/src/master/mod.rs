@@ -16,8 +16,8 @@ mod simplex;
 
 pub(crate) use component::ComponentProposer;
 pub(crate) use product::first_work;
-pub(crate) use proximity::Proximity;
 pub use proximity::Strategy;
+pub(crate) use proximity::{Growth, Proximity, crossing};
 pub(crate) use quadratic::QuadraticProposer;
 
 use crate::model::{Model, Proposal, Step};

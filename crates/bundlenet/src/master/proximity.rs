@@ -40,6 +40,7 @@ const START_SHARE: f64 = 0.35;
 const FIRST_SHARE: f64 = 0.1;
 /// The function looks linear along a step if it decreases by at least this share of the predicted decrease.
 const LINEAR: f64 = 0.9;
+/// Factor after the second of such steps in a row.
 const GROWTH: f64 = 3.0;
 
 /// Constants of `adaptive` with cuts of the whole function, chosen on validation data and the academic functions
@@ -90,15 +91,23 @@ pub(crate) struct Proximity {
     run: (usize, bool),
     steps: usize,
     floor: f64,
-    /// Largest factor while the function looks linear. It grows from step to step, so that any scale is found soon.
-    growth: f64,
+    growth: Growth,
     /// Whether the model has cuts of each component.
     by_component: bool,
 }
 
 impl Proximity {
     pub(crate) fn new(strategy: Strategy, eta: f64) -> Self {
-        Self { strategy, eta, required: (1, 1), run: (0, true), steps: 0, floor: 0.0, growth: 0.0, by_component: false }
+        Self {
+            strategy,
+            eta,
+            required: (1, 1),
+            run: (0, true),
+            steps: 0,
+            floor: 0.0,
+            growth: Growth::default(),
+            by_component: false,
+        }
     }
 
     /// Sets the numbers of consecutive serious and null steps before `eta` grows or shrinks.
@@ -147,8 +156,8 @@ impl Proximity {
         self.steps += 1;
         self.run = if self.run.1 == step.is_serious { (self.run.0 + 1, self.run.1) } else { (1, step.is_serious) };
         let factor = match (self.strategy, self.by_component) {
-            (Strategy::Adaptive, true) => self.component_factor(step).max(self.linear_factor(step)),
-            (Strategy::Adaptive, false) => self.adaptive_factor(step).max(self.linear_factor(step)),
+            (Strategy::Adaptive, true) => self.component_factor(step).max(self.growth.factor(step)),
+            (Strategy::Adaptive, false) => self.adaptive_factor(step).max(self.growth.factor(step)),
             _ => self.paper_factor(step),
         };
         let required = if step.is_serious { self.required.0 } else { self.required.1 };
@@ -161,14 +170,6 @@ impl Proximity {
         if self.eta != before {
             self.run.0 = 0;
         }
-    }
-
-    /// Least factor on a function that looks linear: 1 after the first such step, then 3, 27, 2187 and so on, until the
-    /// function bends; 0 if it does not look linear.
-    fn linear_factor(&mut self, step: &Step<'_>) -> f64 {
-        let is_linear = step.decrease() >= LINEAR * step.promised();
-        self.growth = if is_linear { (self.growth * self.growth).max(GROWTH) } else { 0.0 };
-        self.growth / GROWTH
     }
 
     /// The paper's long-term rules.
@@ -228,6 +229,20 @@ impl Proximity {
     }
 }
 
+/// Growth of steps along which the function looks linear, so that any scale is found soon.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Growth(f64);
+
+impl Growth {
+    /// Least factor on the step length: 1 after the first such step, then 3, 27, 2187 and so on, until the function
+    /// bends; 0 if it does not look linear.
+    pub(crate) fn factor(&mut self, step: &Step<'_>) -> f64 {
+        let is_linear = step.decrease() >= LINEAR * step.promised();
+        self.0 = if is_linear { (self.0 * self.0).max(GROWTH) } else { 0.0 };
+        self.0 / GROWTH
+    }
+}
+
 /// Length of the first step: a share of the norm of the start point. If that is 0, a share of the scaled value there.
 /// If that is 0 as well, `for_each` times the root of the number of variables.
 fn first_length(start: &[f64], value: f64, for_each: f64) -> f64 {
@@ -258,7 +273,7 @@ fn secant(step: &Step<'_>) -> f64 {
 }
 
 /// The factor on `eta` at which the new cut crosses the model, if the model is linear along the direction.
-fn crossing(step: &Step<'_>) -> f64 {
+pub(crate) fn crossing(step: &Step<'_>) -> f64 {
     let change = step.proposal.eta * (step.proposal.norm_squared - step.sight.slope);
     if change > 0.0 { step.sight.error.max(0.0) / change } else { f64::INFINITY }
 }

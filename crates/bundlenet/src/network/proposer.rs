@@ -9,7 +9,7 @@ use super::features::{FeatureSource, Tracker};
 use super::network::{Network, Tape};
 use super::ops::decoder::step_length;
 use super::real::Real;
-use crate::master::{Proposer, Proximity, Spent};
+use crate::master::{Growth, Proposer, Proximity, Spent, crossing};
 use crate::model::{Bundle, CentrePolicy, FIRST_CUTS, Model, Proposal, Step};
 use crate::oracle::{Domain, Evaluation, Patience};
 
@@ -65,7 +65,7 @@ impl<S: Real, E: FeatureSource> NetworkProposer<S, E> {
 
     /// Switches on calibration, for functions unlike those in training.
     pub(crate) fn calibrated(self, start: &Evaluation) -> Self {
-        Self { calibration: Some(Calibration::new(start, self.unit)), ..self }
+        Self { calibration: Some(Calibration::new(start)), ..self }
     }
 
     /// The features before standardisation.
@@ -241,36 +241,27 @@ struct Output<'t, S> {
 
 /// Bound on the first step, as a multiple of the first step of `adaptive`.
 const FIRST: f64 = 1.5;
-/// A function looks linear along a step if the decrease exceeds the share `LINEAR` of the predicted one. After
-/// `LINEAR_STEPS` such steps in a row, the unit grows by the factor `LONGER`, to at most `LONGEST` times its first
-/// value.
-const LINEAR: f64 = 0.6;
-const LINEAR_STEPS: usize = 2;
-const LONGER: f64 = 5.0;
-const LONGEST: f64 = 1e4;
+/// A step was beyond all reason if the new cut crosses the model before this share of it.
+const BEYOND: f64 = 0.02;
 
 /// Corrects step lengths on functions unlike those in training.
 struct Calibration {
     /// Bound on the first step; `None` after that step.
     first_length: Option<f64>,
-    /// Largest unit of the step length. On an unbounded function it would grow without end.
-    longest: f64,
-    /// Consecutive steps along which the function looked linear.
-    linear_steps: usize,
+    growth: Growth,
 }
 
 impl Calibration {
-    fn new(start: &Evaluation, unit: f64) -> Self {
+    fn new(start: &Evaluation) -> Self {
         // A nonzero value gives a length that suits any function.
         let length = || FIRST * Proximity::adaptive(&start.point, start.value).eta();
-        Self { first_length: (start.value != 0.0).then(length), longest: LONGEST * unit, linear_steps: 0 }
+        Self { first_length: (start.value != 0.0).then(length), growth: Growth::default() }
     }
 
     /// Factor on the unit after a step.
     fn factor(&mut self, step: &Step<'_>) -> f64 {
-        let is_linear = step.decrease() > LINEAR * step.promised();
-        self.linear_steps = if is_linear { self.linear_steps + 1 } else { 0 };
-        if self.linear_steps >= LINEAR_STEPS { LONGER } else { 1.0 }
+        let (growth, crossing) = (self.growth.factor(step), crossing(step));
+        if crossing < BEYOND { 2.0 * crossing.max(f64::MIN_POSITIVE) } else { growth.max(1.0) }
     }
 }
 
@@ -298,7 +289,7 @@ impl<S: Real, E: FeatureSource> Proposer for NetworkProposer<S, E> {
 
     fn learn(&mut self, bundle: &Bundle, step: &Step<'_>) {
         if let Some(calibration) = &mut self.calibration {
-            self.unit = (self.unit * calibration.factor(step)).min(calibration.longest);
+            self.unit *= calibration.factor(step);
         }
         self.source.learn(bundle, step);
     }
