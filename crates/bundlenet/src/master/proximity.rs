@@ -89,6 +89,7 @@ pub(crate) struct Proximity {
     required: (usize, usize),
     /// Number of consecutive steps of the same kind with the present `eta`, and whether they are serious.
     run: (usize, bool),
+    /// Steps since the function bent for the first time.
     steps: usize,
     floor: f64,
     growth: Growth,
@@ -153,11 +154,13 @@ impl Proximity {
 
     /// Adjusts `eta` to the result of a step.
     pub(crate) fn update(&mut self, step: &Step<'_>) {
-        self.steps += 1;
+        let growth = self.growth.factor(step);
+        // As long as the function looks linear, its scale is not found.
+        self.steps += usize::from(self.steps > 0 || growth == 0.0);
         self.run = if self.run.1 == step.is_serious { (self.run.0 + 1, self.run.1) } else { (1, step.is_serious) };
         let factor = match (self.strategy, self.by_component) {
-            (Strategy::Adaptive, true) => self.component_factor(step).max(self.growth.factor(step)),
-            (Strategy::Adaptive, false) => self.adaptive_factor(step).max(self.growth.factor(step)),
+            (Strategy::Adaptive, true) => self.component_factor(step).max(growth),
+            (Strategy::Adaptive, false) => self.adaptive_factor(step).max(growth),
             _ => self.paper_factor(step),
         };
         let required = if step.is_serious { self.required.0 } else { self.required.1 };
@@ -221,7 +224,7 @@ impl Proximity {
     /// Aims at trial points at a fixed multiple of the way to the minimum of the model with the new cuts.
     fn component_factor(&self, step: &Step<'_>) -> f64 {
         let reach = step.sight.reach.unwrap_or(1.0);
-        if self.steps == 1 {
+        if self.steps <= 1 {
             let found = if reach <= 1.0 { reach } else { secant(step) };
             return found.clamp(components::FINDING_FACTORS.0, components::FINDING_FACTORS.1);
         }

@@ -28,8 +28,7 @@ pub(crate) struct Auto {
     /// Work of a master with cuts of each component, if there are components.
     component_work: Option<f64>,
     tally: Tally,
-    /// Work of the whole run, in nanoseconds, and wall time of earlier methods.
-    work: f64,
+    /// Wall time of earlier methods.
     earlier: Spent,
 }
 
@@ -44,8 +43,9 @@ struct Tally {
     /// Result at the end of this phase's method, and of the phase before.
     end: Option<Progress>,
     last_word: Option<Progress>,
-    /// Remaining work of the proof phase, in nanoseconds. The proof may take as much work as the run before it.
-    proof_work: f64,
+    /// Work of this phase and of the run before it. A proof may take as much work as the run before it.
+    work: f64,
+    earlier_work: f64,
 }
 
 /// Rules for the removal of cuts: those of the whole function, and those of components.
@@ -67,7 +67,6 @@ impl Auto {
             bests: vec![],
             component_work: None,
             tally: Tally::default(),
-            work: 0.0,
             earlier: Spent::default(),
         }
     }
@@ -119,7 +118,9 @@ impl Auto {
             component_work: self.component_work,
             slow_steps: self.tally.slow_steps,
             can_prove: by_components && !without,
-            proof_work: self.tally.proof_work,
+            is_lost: self.network.as_ref().is_some_and(|network| network.proposer().lost().is_some()),
+            phase_work: self.tally.work,
+            earlier_work: self.tally.earlier_work,
         }
     }
 
@@ -154,8 +155,12 @@ impl Auto {
 
     /// Enters another phase. If the centre moves to another point, the evaluation there is a step.
     fn enter(&mut self, next: Phase, function: &mut Function<'_>) -> Result<Option<Progress>, EvaluationError> {
-        let (first_gap, last_word, proof_work) = (self.promised_gap(function), self.tally.end, self.work);
-        self.tally = Tally { first_gap, last_word, proof_work, ..Tally::default() };
+        self.tally = Tally {
+            first_gap: self.promised_gap(function),
+            last_word: self.tally.end,
+            earlier_work: self.tally.earlier_work + self.tally.work,
+            ..Tally::default()
+        };
         let before = std::mem::replace(&mut self.phase, next);
         match (before, next) {
             (Phase::Network, _) => self.leave_network(function),
@@ -169,9 +174,14 @@ impl Auto {
         let Some(network) = self.network.take() else { return Ok(None) };
         self.earlier = self.earlier + network.spent();
         let (dim, eta, tolerance) = (function.dim(), network.proposal().eta, network.tolerance());
+        // A lost network has not found the scale of the function.
+        let found = network.proposer().lost().map(|factor| factor * eta);
         if let Some(Recent(evaluations)) = self.recent.take() {
             let cuts = remembered_cuts(evaluations, function);
-            let proximity = Proximity::going_on_with_components(CONSTANTS.component_eta * eta);
+            let proximity = match found {
+                Some(eta) => Proximity::for_components(&[], 0.0, Some(eta)),
+                None => Proximity::going_on_with_components(CONSTANTS.component_eta * eta),
+            };
             let proposer = ComponentProposer::new(proximity, function.domain(), dim);
             let mut components = BundleMethod::new(function, cuts, proposer, self.prunings.components, tolerance);
             // If the best point is not among the remembered ones, the first step evaluates at the network's centre.
@@ -182,7 +192,8 @@ impl Auto {
                 return if is_behind { components.move_to(function, &network).map(Some) } else { Ok(None) };
             }
         }
-        let proposer = QuadraticProposer::new(Proximity::going_on(eta), function.domain(), dim);
+        let proximity = found.map_or_else(|| Proximity::going_on(eta), |eta| Proximity::new(Strategy::Adaptive, eta));
+        let proposer = QuadraticProposer::new(proximity, function.domain(), dim);
         let cuts = network.model().clone().weighed_by(Weighing::Master);
         let mut aggregated = BundleMethod::new(function, cuts, proposer, self.prunings.aggregated, tolerance);
         aggregated.adopt(&network);
@@ -280,9 +291,7 @@ impl Auto {
                 self.tally.slow_steps = if is_worth { 0 } else { self.tally.slow_steps + 1 };
             }
         }
-        let work = function.work() + master_work;
-        self.work += work;
-        self.tally.proof_work -= work;
+        self.tally.work += function.work() + master_work;
     }
 }
 
@@ -293,7 +302,7 @@ impl Minimize for Auto {
             if next != self.phase
                 && let Some(progress) = self.enter(next, function)?
             {
-                self.work += function.work();
+                self.tally.work += function.work();
                 return Ok(progress);
             }
             if let progress @ (Progress::Step(_) | Progress::Interrupted) = self.advance(function)? {
@@ -365,7 +374,7 @@ impl Recent {
 
     /// Estimated work of the first component masters: that of the evaluation with the largest subgradients.
     fn first_work(&self) -> Option<f64> {
-        self.0.iter().map(|(_, seen)| first_work(&seen.minorants, seen.point.len())).reduce(f64::max)
+        self.0.iter().map(|(_, seen)| first_work(&seen.minorants, seen.point.len(), REMEMBERED)).reduce(f64::max)
     }
 
     /// The cuts of evaluations with numbers above `since`.

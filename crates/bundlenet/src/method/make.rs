@@ -61,7 +61,7 @@ impl Maker<'_, '_> {
     fn auto(self, settings: &AutoSettings) -> Box<dyn Minimize> {
         let prunings = settings.pruning.of_both();
         let exact = BundleSettings { pruning: settings.pruning.clone(), ..BundleSettings::default() };
-        let component_work = self.has_components().then(|| first_work(&self.start.minorants, self.function.dim()));
+        let component_work = self.has_components().then(|| first_work(&self.start.minorants, self.function.dim(), 4));
         let opening = Opening {
             dim: self.function.dim(),
             components: self.function.components(),

@@ -39,8 +39,11 @@ pub(crate) struct Situation {
     pub(crate) slow_steps: usize,
     /// Whether components can prove a bound that cuts of the whole function cannot.
     pub(crate) can_prove: bool,
-    /// Remaining work of the proof phase, in nanoseconds.
-    pub(crate) proof_work: f64,
+    /// Whether the last step of the network was beyond all reason.
+    pub(crate) is_lost: bool,
+    /// Work of this phase and of the run before it, in nanoseconds.
+    pub(crate) phase_work: f64,
+    pub(crate) earlier_work: f64,
 }
 
 /// How the method of a phase ended.
@@ -133,7 +136,8 @@ impl Situation {
         let has_moved = is_new || self.decrease > 0.0;
         // Components need far fewer evaluations: they are better if an evaluation costs more than their master.
         let is_cheap = is_new || self.component_work.is_none_or(|master| self.oracle_work < master);
-        self.end.is_none() && self.steps < constants.network_steps(self.dim) && is_moving && has_moved && is_cheap
+        let has_steps = self.steps < constants.network_steps(self.dim);
+        self.end.is_none() && !self.is_lost && has_steps && is_moving && has_moved && is_cheap
     }
 }
 
@@ -188,13 +192,14 @@ pub(crate) fn next_phase(situation: &Situation, constants: &Constants) -> Option
     Some(match (situation.phase, situation.end) {
         (_, Some(End::Proved)) => return None,
         (Phase::Network, _) if situation.network_pays(constants) => Phase::Network,
+        (Phase::Network, _) if situation.is_lost && situation.component_work.is_some() => Phase::Components,
         (Phase::Network, _) if situation.is_worth(constants) => Phase::Components,
         (Phase::Network, _) => Phase::Aggregated,
         (Phase::Aggregated, Some(End::Unproved)) if situation.can_prove => Phase::Proof,
         (_, Some(End::Unproved)) => return None,
         (Phase::Components, None) if situation.slow_steps >= constants.slow_steps => Phase::Aggregated,
         (Phase::Aggregated, None) if is_closer && situation.is_worth(constants) => Phase::Components,
-        (Phase::Proof, None) if situation.proof_work <= 0.0 => return None,
+        (Phase::Proof, None) if situation.phase_work >= situation.earlier_work => return None,
         (phase, None) => phase,
     })
 }
@@ -218,14 +223,16 @@ mod tests {
         component_work: Some(1e5),
         slow_steps: 0,
         can_prove: true,
-        proof_work: 0.0,
+        is_lost: false,
+        phase_work: 1e6,
+        earlier_work: 2e6,
     };
 
     #[test]
     fn phases_follow_from_the_situation() {
         let components = Situation { phase: Phase::Components, ..NETWORK };
         let aggregated = Situation { phase: Phase::Aggregated, ..NETWORK };
-        let proof = Situation { phase: Phase::Proof, proof_work: 1.0, ..NETWORK };
+        let proof = Situation { phase: Phase::Proof, ..NETWORK };
         let (proved, unproved) = (Some(End::Proved), Some(End::Unproved));
         // An evaluation and an aggregated step take 33 microseconds; at a gap of 1 %, 15 such steps equal a component
         // step.
@@ -268,7 +275,7 @@ mod tests {
             ("a huge promise", Situation { gap: 1e6, oracle_work: 1e6, ..components }, Some(Phase::Components)),
             ("no proof after all", Situation { end: unproved, ..proof }, None),
             ("work left for a proof", proof, Some(Phase::Proof)),
-            ("no work left", Situation { proof_work: 0.0, ..proof }, None),
+            ("no work left", Situation { phase_work: 2e6, ..proof }, None),
             ("proved at last", Situation { end: proved, ..proof }, None),
         ] {
             assert_eq!(next_phase(&situation, &CONSTANTS), expected, "{name}");

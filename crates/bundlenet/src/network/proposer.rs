@@ -68,6 +68,12 @@ impl<S: Real, E: FeatureSource> NetworkProposer<S, E> {
         Self { calibration: Some(Calibration::new(start)), ..self }
     }
 
+    /// Factor from the last step length to a sensible one, if the last step was beyond all reason: then the function is
+    /// unlike those in training.
+    pub(crate) fn lost(&self) -> Option<f64> {
+        self.calibration.as_ref()?.lost
+    }
+
     /// The features before standardisation.
     pub(crate) fn features(&self) -> &[f64] {
         &self.features
@@ -241,7 +247,7 @@ struct Output<'t, S> {
 
 /// Bound on the first step, as a multiple of the first step of `adaptive`.
 const FIRST: f64 = 1.5;
-/// A step was beyond all reason if the new cut crosses the model before this share of it.
+/// A step was beyond all reason if the function rose and the new cut crosses the model before this share of the step.
 const BEYOND: f64 = 0.02;
 
 /// Corrects step lengths on functions unlike those in training.
@@ -249,19 +255,23 @@ struct Calibration {
     /// Bound on the first step; `None` after that step.
     first_length: Option<f64>,
     growth: Growth,
+    /// Factor from the last step length to a sensible one, if the last step was beyond all reason.
+    lost: Option<f64>,
 }
 
 impl Calibration {
     fn new(start: &Evaluation) -> Self {
         // A nonzero value gives a length that suits any function.
         let length = || FIRST * Proximity::adaptive(&start.point, start.value).eta();
-        Self { first_length: (start.value != 0.0).then(length), growth: Growth::default() }
+        Self { first_length: (start.value != 0.0).then(length), growth: Growth::default(), lost: None }
     }
 
     /// Factor on the unit after a step.
     fn factor(&mut self, step: &Step<'_>) -> f64 {
-        let (growth, crossing) = (self.growth.factor(step), crossing(step));
-        if crossing < BEYOND { 2.0 * crossing.max(f64::MIN_POSITIVE) } else { growth.max(1.0) }
+        let crossing = crossing(step);
+        let is_beyond = step.decrease() < 0.0 && crossing < BEYOND;
+        self.lost = is_beyond.then_some(2.0 * crossing.max(f64::MIN_POSITIVE));
+        self.growth.factor(step).max(1.0)
     }
 }
 

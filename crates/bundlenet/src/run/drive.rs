@@ -199,7 +199,7 @@ impl<'a, M: Minimize + ?Sized> Run<'a, M> {
             best,
             is_serious: report.is_serious,
             model: report.model.map(|model| self.user_value(model / scale)),
-            estimate: report.estimate.map(|estimate| estimate / self.function.magnitude(self.best * scale)),
+            estimate: report.estimate.map(|gap| gap / self.function.magnitude(self.best * scale)).filter(is_finite),
             norm: report.norm,
             eta: report.eta,
             cuts: report.cuts,
@@ -216,7 +216,7 @@ impl<'a, M: Minimize + ?Sized> Run<'a, M> {
         let stationary = (status == Status::Optimal).then_some(Gap { estimate: 0.0, proved: Some(0.0) });
         let gap = self.method.as_mut().and_then(|method| method.gap(best, &mut self.function)).or(stationary);
         let spent = self.method.as_ref().map(|method| method.spent()).unwrap_or_default();
-        let estimate = gap.map(|gap| gap.estimate / magnitude);
+        let estimate = gap.map(|gap| gap.estimate / magnitude).filter(is_finite);
         // An unbounded function has no optimum.
         let proved = gap.and_then(|gap| gap.proved).filter(|_| self.ray.is_none()).map(|gap| gap / magnitude);
         Solution {
@@ -239,6 +239,10 @@ impl<'a, M: Minimize + ?Sized> Run<'a, M> {
             reuse: self.reuse.take(),
         }
     }
+}
+
+fn is_finite(number: &f64) -> bool {
+    number.is_finite()
 }
 
 /// Computes the proposals of runs, given by their indices.
