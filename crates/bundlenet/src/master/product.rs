@@ -17,7 +17,7 @@
 use bundlenet_linalg::Cholesky;
 
 use crate::model::{Component, ComponentBundle, Model};
-use crate::oracle::{Minorants, Patience};
+use crate::oracle::Patience;
 
 /// Sweeps in a round.
 const SWEEPS: usize = 2;
@@ -93,23 +93,16 @@ const PRODUCTS_PER_READ: usize = 16;
 /// Entries of new memory between two questions for the patience.
 const NEW_ENTRIES: usize = 1 << 16;
 
-/// Rounds of a typical solve.
+/// Rounds of a typical solve, and cuts of each component in the first solves.
 const ROUNDS: f64 = 3.0;
+const FIRST_CUTS: f64 = 4.0;
 
-/// Estimated work of the first solves, in nanoseconds, before any is counted. `minorants` are those of one evaluation,
-/// `cuts` is the number of cuts of each component. All but one have free weights, but a solution has no more of them
-/// than variables. If no component has entries yet, every variable is expected to get one.
-pub(crate) fn first_work(minorants: &Minorants, dim: usize, cuts: usize) -> f64 {
-    let (dim, cuts) = (dim as f64, cuts as f64);
-    let components = (0..minorants.len()).filter(|&index| !minorants.subgradient(index).1.is_empty()).count();
-    let (components, entries) = match components {
-        0 => (minorants.len() as f64, dim),
-        _ => (components as f64, minorants.rows().entries().len() as f64),
-    };
-    let free = dim.min((cuts - 1.0) * components);
-    let sweeps = (SWEEPS + 1) as f64 * ENTRY_WORK * cuts * entries;
-    let products = PRODUCT_WORK * 0.5 * (entries * free / components).powi(2) / dim;
-    ROUNDS * (sweeps + products + FACTOR_WORK * free.powi(3) / 6.0)
+/// Estimated work of the first solves, in nanoseconds, before any is counted: sweeps over the cuts. `entries` is the
+/// number of entries in the subgradients of all components. If there are none yet, each of the `dim` variables is
+/// expected to get one.
+pub(crate) fn first_work(entries: usize, dim: usize) -> f64 {
+    let entries = if entries == 0 { dim } else { entries };
+    ROUNDS * (SWEEPS + 1) as f64 * ENTRY_WORK * FIRST_CUTS * entries as f64
 }
 
 /// The cuts with weight, of components with at least two such cuts.

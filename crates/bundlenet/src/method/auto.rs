@@ -16,17 +16,21 @@ use crate::oracle::{CutsOf, Detail, Evaluation, EvaluationError, Function, Prima
 /// The methods `auto` and `hybrid`.
 pub(crate) struct Auto {
     phase: Phase,
-    /// The methods of the phases. The component method is kept during the aggregated phase.
+    /// The methods of the phases. Both exact methods are kept when the other one takes over.
     network: Option<NetworkMethod>,
     components: Option<BundleMethod<ComponentProposer>>,
     aggregated: Option<BundleMethod<QuadraticProposer>>,
-    /// The last evaluations of the network, by component. `None` if components are not used.
+    /// The last evaluations by component, from which the component method begins. `None` if it has begun, or if
+    /// components are not used.
     recent: Option<Recent>,
+    tolerance: f64,
     prunings: Prunings,
     /// The best value at the start and after each step of the network.
     bests: Vec<f64>,
     /// Work of a master with cuts of each component, if there are components.
     component_work: Option<f64>,
+    /// The least promised gap with which components were tried.
+    tried_gap: f64,
     tally: Tally,
     /// Wall time of earlier methods.
     earlier: Spent,
@@ -38,8 +42,6 @@ struct Tally {
     steps: usize,
     /// Component steps in a row that were not worth their work.
     slow_steps: usize,
-    /// The promised gap when the phase began.
-    first_gap: f64,
     /// Result at the end of this phase's method, and of the phase before.
     end: Option<Progress>,
     last_word: Option<Progress>,
@@ -56,9 +58,10 @@ pub(crate) struct Prunings {
 }
 
 impl Auto {
-    fn begin(phase: Phase, prunings: Prunings) -> Self {
+    fn begin(phase: Phase, prunings: Prunings, tolerance: f64) -> Self {
         Self {
             phase,
+            tolerance,
             network: None,
             components: None,
             aggregated: None,
@@ -66,6 +69,7 @@ impl Auto {
             prunings,
             bests: vec![],
             component_work: None,
+            tried_gap: f64::INFINITY,
             tally: Tally::default(),
             earlier: Spent::default(),
         }
@@ -73,29 +77,29 @@ impl Auto {
 
     /// Begins with a network. Remembers the start if it was evaluated by component: components may be used later.
     pub(crate) fn with_network(network: NetworkMethod, start: Evaluation, prunings: Prunings) -> Self {
-        let recent = (!start.minorants.is_empty()).then(|| Recent(vec![(1, start)]));
-        let bests = vec![network.best()];
-        Self { network: Some(network), recent, bests, ..Self::begin(Phase::Network, prunings) }
+        let (recent, bests, tolerance) = (Recent::new(start), vec![network.best()], network.tolerance());
+        Self { network: Some(network), recent, bests, ..Self::begin(Phase::Network, prunings, tolerance) }
     }
 
     /// Begins with components.
     pub(crate) fn with_components(components: BundleMethod<ComponentProposer>, prunings: Prunings) -> Self {
-        Self { components: Some(components), component_work: Some(0.0), ..Self::begin(Phase::Components, prunings) }
+        let begin = Self::begin(Phase::Components, prunings, components.tolerance());
+        Self { components: Some(components), component_work: Some(0.0), ..begin }
     }
 
-    /// Begins with cuts of the whole function. The component method waits.
+    /// Begins with cuts of the whole function. Components may be used later.
     pub(crate) fn with_aggregated(
         aggregated: BundleMethod<QuadraticProposer>,
-        components: BundleMethod<ComponentProposer>,
-        component_work: f64,
+        start: Evaluation,
         prunings: Prunings,
     ) -> Self {
+        let recent = Recent::new(start);
+        let begin = Self::begin(Phase::Aggregated, prunings, aggregated.tolerance());
         Self {
             aggregated: Some(aggregated),
-            components: Some(components),
-            component_work: Some(component_work),
-            tally: Tally { first_gap: f64::INFINITY, ..Tally::default() },
-            ..Self::begin(Phase::Aggregated, prunings)
+            component_work: recent.as_ref().map(Recent::first_work),
+            recent,
+            ..begin
         }
     }
 
@@ -113,7 +117,7 @@ impl Auto {
             dim: function.dim(),
             components: function.components(),
             gap: self.promised_gap(function),
-            first_gap: self.tally.first_gap,
+            tried_gap: self.tried_gap,
             oracle_work: function.work(),
             component_work: self.component_work,
             slow_steps: self.tally.slow_steps,
@@ -155,8 +159,10 @@ impl Auto {
 
     /// Enters another phase. If the centre moves to another point, the evaluation there is a step.
     fn enter(&mut self, next: Phase, function: &mut Function<'_>) -> Result<Option<Progress>, EvaluationError> {
+        if Phase::Components == self.phase || Phase::Components == next {
+            self.tried_gap = self.tried_gap.min(self.promised_gap(function));
+        }
         self.tally = Tally {
-            first_gap: self.promised_gap(function),
             last_word: self.tally.end,
             earlier_work: self.tally.earlier_work + self.tally.work,
             ..Tally::default()
@@ -169,36 +175,45 @@ impl Auto {
         }
     }
 
-    /// Passes the cuts of the network to the exact master, and its last evaluations to the component method.
+    /// Passes the results of the network to the next method.
     fn leave_network(&mut self, function: &mut Function<'_>) -> Result<Option<Progress>, EvaluationError> {
         let Some(network) = self.network.take() else { return Ok(None) };
         self.earlier = self.earlier + network.spent();
-        let (dim, eta, tolerance) = (function.dim(), network.proposal().eta, network.tolerance());
-        // A lost network has not found the scale of the function.
-        let found = network.proposer().lost().map(|factor| factor * eta);
-        if let Some(Recent(evaluations)) = self.recent.take() {
-            let cuts = remembered_cuts(evaluations, function);
+        // A lost network has not found the scale of the function. The next method finds it.
+        let found = network.proposer().lost().map(|factor| factor * network.eta());
+        if self.phase == Phase::Components {
             let proximity = match found {
                 Some(eta) => Proximity::for_components(&[], 0.0, Some(eta)),
-                None => Proximity::going_on_with_components(CONSTANTS.component_eta * eta),
+                None => Proximity::going_on_with_components(CONSTANTS.component_eta * network.eta()),
             };
-            let proposer = ComponentProposer::new(proximity, function.domain(), dim);
-            let mut components = BundleMethod::new(function, cuts, proposer, self.prunings.components, tolerance);
+            let Some(components) = self.begin_components(proximity, function) else { return Ok(None) };
             // If the best point is not among the remembered ones, the first step evaluates at the network's centre.
             let is_behind = components.model().centre().value > network.best();
             components.adopt(&network);
-            let components = self.components.insert(components);
-            if self.phase == Phase::Components {
-                return if is_behind { components.move_to(function, &network).map(Some) } else { Ok(None) };
-            }
+            return if is_behind { components.move_to(function, &network).map(Some) } else { Ok(None) };
         }
-        let proximity = found.map_or_else(|| Proximity::going_on(eta), |eta| Proximity::new(Strategy::Adaptive, eta));
-        let proposer = QuadraticProposer::new(proximity, function.domain(), dim);
+        let proximity = match found {
+            Some(eta) => Proximity::new(Strategy::Adaptive, eta),
+            None => Proximity::going_on(network.eta()),
+        };
+        let proposer = QuadraticProposer::new(proximity, function.domain(), function.dim());
         let cuts = network.model().clone().weighed_by(Weighing::Master);
-        let mut aggregated = BundleMethod::new(function, cuts, proposer, self.prunings.aggregated, tolerance);
+        let mut aggregated = BundleMethod::new(function, cuts, proposer, self.prunings.aggregated, self.tolerance);
         aggregated.adopt(&network);
         self.aggregated = Some(aggregated);
         Ok(None)
+    }
+
+    /// Makes the component method, with the cuts of the remembered evaluations.
+    fn begin_components(
+        &mut self,
+        proximity: Proximity,
+        function: &Function<'_>,
+    ) -> Option<&mut BundleMethod<ComponentProposer>> {
+        let cuts = self.recent.take()?.into_cuts(function);
+        let proposer = ComponentProposer::new(proximity, function.domain(), function.dim());
+        let components = BundleMethod::new(function, cuts, proposer, self.prunings.components, self.tolerance);
+        Some(self.components.insert(components))
     }
 
     /// Continues an earlier aggregated phase from the centre of the components, or begins the first one.
@@ -236,17 +251,26 @@ impl Auto {
         self.aggregated = Some(aggregated);
     }
 
-    /// Continues the component method from the centre of the aggregated phase.
+    /// Begins or continues the component method, from the centre of the aggregated phase.
     fn return_to_components(&mut self, function: &mut Function<'_>) -> Result<Option<Progress>, EvaluationError> {
+        self.provide_components(function);
         let (Some(components), Some(aggregated)) = (&mut self.components, &self.aggregated) else { return Ok(None) };
         components.move_to(function, aggregated).map(Some)
     }
 
+    /// Makes the component method of an aggregated phase, if there are components and it has not begun.
+    fn provide_components(&mut self, function: &Function<'_>) {
+        if let Some(eta) = self.aggregated.as_ref().map(BundleMethod::eta) {
+            self.begin_components(Proximity::going_on_with_components(eta), function);
+        }
+    }
+
     /// Takes one step in this phase.
     fn advance(&mut self, function: &mut Function<'_>) -> Result<Progress, EvaluationError> {
-        let keeps_components = self.recent.is_some() && CONSTANTS.keeps_components(&self.situation(function));
-        if let Some(network) = &mut self.network {
-            network.set_detail(if keeps_components { Detail::Components } else { Detail::Whole });
+        if self.phase == Phase::Network {
+            let keeps_components = self.recent.is_some() && CONSTANTS.keeps_components(&self.situation(function));
+            let detail = if keeps_components { Detail::Components } else { Detail::Whole };
+            self.network.iter_mut().for_each(|network| network.set_detail(detail));
         }
         let progress = self.active_mut().map_or(Ok(Progress::Stalled), |method| method.step(function))?;
         if matches!(progress, Progress::Interrupted) {
@@ -273,14 +297,15 @@ impl Auto {
                     if is_step && !network.last_seen().minorants.is_empty() {
                         recent.push(function.evaluations(), network.last_seen());
                     }
-                    self.component_work = recent.first_work();
+                    self.component_work = Some(recent.first_work());
                 }
             }
             Phase::Aggregated => {
                 // The proof phase needs components that prove a bound which cuts of the whole function cannot prove.
                 let is_provable = self.aggregated.as_ref().is_some_and(BundleMethod::is_provable);
-                if let Some(components) = self.components.as_mut().filter(|_| !is_step && !is_provable) {
-                    components.prove(function);
+                if !is_step && !is_provable {
+                    self.provide_components(function);
+                    self.components.iter_mut().for_each(|components| components.prove(function));
                 }
             }
             Phase::Components | Phase::Proof => {
@@ -324,19 +349,18 @@ impl Minimize for Auto {
 
     /// Saves cuts of components if there are any: after a change of the data, cuts of the whole function are useless.
     fn save(&self, since: u64) -> Option<Saved> {
-        let exact = match (&self.components, &self.aggregated) {
-            (Some(components), _) => components.save(since),
-            (None, Some(aggregated)) => aggregated.save(since),
-            (None, None) => None,
-        };
-        if let Some(saved) = exact {
-            return Some(Saved { epoch: 1, ..saved });
+        let (network, aggregated) = (self.network.as_ref(), self.aggregated.as_ref());
+        if let Some(recent) = &self.recent {
+            let eta = network.map(BundleMethod::eta).or_else(|| aggregated.map(BundleMethod::eta))?;
+            let step_length = (eta > 0.0).then_some(StepLength::Plain(CONSTANTS.component_eta * eta));
+            return Some(Saved { step_length, ..recent.save(since) });
         }
-        let network = self.network.as_ref()?;
-        let Some(recent) = &self.recent else { return network.save(since) };
-        let eta = network.proposal().eta;
-        let step_length = (eta > 0.0).then_some(StepLength::Plain(CONSTANTS.component_eta * eta));
-        Some(Saved { step_length, ..recent.save(since) })
+        if let Some(network) = network {
+            return network.save(since);
+        }
+        let components = self.components.as_ref().and_then(|components| components.save(since));
+        let saved = components.or_else(|| aggregated?.save(since))?;
+        Some(Saved { epoch: 1, ..saved })
     }
 
     fn promised_gap(&self, function: &Function<'_>) -> f64 {
@@ -359,34 +383,47 @@ impl Minimize for Auto {
 const REMEMBERED: usize = 8;
 
 /// The last evaluations by component, and the best one if it is older, each with its number.
-struct Recent(Vec<(usize, Evaluation)>);
+struct Recent {
+    evaluations: Vec<(usize, Evaluation)>,
+    /// Largest number of entries in the subgradients of an evaluation.
+    entries: usize,
+}
 
 impl Recent {
-    /// Remembers an evaluation. If there are too many, removes the oldest that is not the best.
-    fn push(&mut self, number: usize, evaluation: &Evaluation) {
-        if self.0.len() >= REMEMBERED {
-            let (_, first) = &self.0[0];
-            let is_best_first = self.0[1..].iter().all(|(_, other)| first.value <= other.value);
-            self.0.remove(usize::from(is_best_first));
-        }
-        self.0.push((number, evaluation.clone()));
+    /// Remembers the start. `None` if it was not evaluated by component.
+    fn new(start: Evaluation) -> Option<Self> {
+        let entries = start.minorants.rows().entries().len();
+        (!start.minorants.is_empty()).then(|| Self { evaluations: vec![(1, start)], entries })
     }
 
-    /// Estimated work of the first component masters: that of the evaluation with the largest subgradients.
-    fn first_work(&self) -> Option<f64> {
-        self.0.iter().map(|(_, seen)| first_work(&seen.minorants, seen.point.len(), REMEMBERED)).reduce(f64::max)
+    /// Remembers an evaluation. If there are too many, removes the oldest that is not the best.
+    fn push(&mut self, number: usize, evaluation: &Evaluation) {
+        self.entries = self.entries.max(evaluation.minorants.rows().entries().len());
+        let all = &mut self.evaluations;
+        if all.len() >= REMEMBERED {
+            let (_, first) = &all[0];
+            let is_best_first = all[1..].iter().all(|(_, other)| first.value <= other.value);
+            all.remove(usize::from(is_best_first));
+        }
+        all.push((number, evaluation.clone()));
+    }
+
+    /// Estimated work of the first component masters.
+    fn first_work(&self) -> f64 {
+        first_work(self.entries, self.evaluations.first().map_or(0, |(_, first)| first.point.len()))
     }
 
     /// The cuts of evaluations with numbers above `since`.
     fn save(&self, since: u64) -> Saved {
-        let newest = self.0.iter().map(|(number, _)| *number as u64).max();
+        let all = &self.evaluations;
+        let newest = all.iter().map(|(number, _)| *number as u64).max();
         let mut saved = Saved::new(CutsOf::Components, newest.unwrap_or(0));
-        for (index, (number, Evaluation { point, minorants, .. })) in self.0.iter().enumerate() {
+        for (index, (number, Evaluation { point, minorants, .. })) in all.iter().enumerate() {
             for component in (0..minorants.len()).filter(|_| *number as u64 > since) {
                 let slope = minorants.subgradient(component);
                 // Most evaluations repeat the cut of a component.
                 let is_same = |(_, other): &(usize, Evaluation)| other.minorants.subgradient(component) == slope;
-                if !self.0[..index].iter().any(is_same) {
+                if !all[..index].iter().any(is_same) {
                     let constant = minorants.values()[component] - sparse_dot(slope, point);
                     saved.cuts.push(component as u32, constant, pairs(slope));
                 }
@@ -394,13 +431,14 @@ impl Recent {
         }
         saved
     }
-}
 
-/// The cuts of remembered evaluations, around the best of them.
-fn remembered_cuts(mut evaluations: Vec<(usize, Evaluation)>, function: &Function<'_>) -> ComponentBundle {
-    let best = (0..evaluations.len()).min_by(|&a, &b| evaluations[a].1.value.total_cmp(&evaluations[b].1.value));
-    let (_, best) = evaluations.remove(best.unwrap_or(0));
-    let mut cuts = ComponentBundle::around(&best, function.linear());
-    evaluations.iter().for_each(|(_, other)| cuts.insert_all(other));
-    cuts.with_metric()
+    /// The cuts of all evaluations, around the best of them.
+    fn into_cuts(mut self, function: &Function<'_>) -> ComponentBundle {
+        let value = |index: &usize| self.evaluations[*index].1.value;
+        let best = (0..self.evaluations.len()).min_by(|a, b| value(a).total_cmp(&value(b)));
+        let (_, best) = self.evaluations.remove(best.unwrap_or(0));
+        let mut cuts = ComponentBundle::around(&best, function.linear());
+        self.evaluations.iter().for_each(|(_, other)| cuts.insert_all(other));
+        cuts.with_metric()
+    }
 }

@@ -109,6 +109,11 @@ impl<P: Proposer> BundleMethod<P> {
         &self.proposal
     }
 
+    /// Step length of the last proposal.
+    pub(crate) fn eta(&self) -> f64 {
+        self.proposal.eta
+    }
+
     /// The evaluation of the last step.
     pub(crate) fn last_seen(&self) -> &Evaluation {
         &self.seen
@@ -246,7 +251,7 @@ impl<P: Proposer> Minimize for BundleMethod<P> {
         let rise = seen.value - centre_value;
         let soft_share = proposal.centre_policy.share(is_serious, rise, proposal.decrease(), sight.reach);
         let share = if is_at_centre { 1.0 } else { soft_share };
-        self.horizon.learn(proposal.eta, -rise, proposal.decrease());
+        self.horizon.learn(proposal.eta, -rise, proposal.decrease(), is_serious);
         // Update bundle, centre and linearisation errors, A1:8, 10, 14, A2:12-14; then the step length, A1:10, 12.
         let is_new = self.model.update(seen, sight, share, proposal, self.pruning);
         let is_repeated = !is_serious && !is_new;
@@ -290,7 +295,8 @@ impl<P: Proposer> Minimize for BundleMethod<P> {
     }
 
     fn promised_gap(&self, function: &Function<'_>) -> f64 {
-        self.proposal.decrease() / function.magnitude(self.best)
+        let has_proposal = self.proposal.eta > 0.0;
+        if has_proposal { self.proposal.decrease() / function.magnitude(self.best) } else { f64::INFINITY }
     }
 
     fn is_proved(&self, function: &Function<'_>) -> bool {

@@ -9,26 +9,44 @@ const AHEAD: f64 = 1e3;
 /// test does not depend on the units of the variables.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Horizon {
-    /// Largest step length since the function bent along a step. Before that nothing is known of its scale.
-    longest: Option<f64>,
+    scale: Scale,
+    /// Whether the function looked linear along the last step: then longer steps may bring more.
+    is_linear: bool,
+}
+
+/// Knowledge of the scale of the function: a step length `eta`.
+#[derive(Clone, Copy, Debug, Default)]
+enum Scale {
+    /// The function has looked linear along all steps.
+    #[default]
+    Unknown,
+    /// Largest step length so far. The function bent, but no serious step followed.
+    Tried(f64),
+    /// Largest step length since the first serious step on which the scale is known.
+    Found(f64),
 }
 
 impl Horizon {
-    /// Records a step: its length `eta`, the decrease and the predicted decrease.
-    pub(crate) fn learn(&mut self, eta: f64, decrease: f64, predicted: f64) {
-        match &mut self.longest {
-            Some(longest) => *longest = longest.max(eta),
-            None if decrease < LINEAR * predicted => self.longest = Some(0.0),
-            None => {}
-        }
+    /// Records a step: its length `eta`, the decrease, the predicted decrease, and whether it is serious.
+    pub(crate) fn learn(&mut self, eta: f64, decrease: f64, predicted: f64, is_serious: bool) {
+        self.is_linear = decrease >= LINEAR * predicted;
+        self.scale = match self.scale {
+            Scale::Unknown if self.is_linear => Scale::Unknown,
+            Scale::Unknown | Scale::Tried(_) if is_serious => Scale::Found(eta),
+            Scale::Unknown => Scale::Tried(eta),
+            Scale::Tried(longest) => Scale::Tried(longest.max(eta)),
+            Scale::Found(longest) => Scale::Found(longest.max(eta)),
+        };
     }
 
     /// Predicted decrease of a very long step: `AHEAD eta |w|^2`. `eta` is the present step length.
     pub(crate) fn decrease(&self, eta: f64, norm_squared: f64) -> f64 {
-        match self.longest {
+        match self.scale {
             _ if norm_squared == 0.0 => 0.0,
-            Some(longest) => AHEAD * longest.max(eta) * norm_squared,
-            None => f64::INFINITY,
+            Scale::Tried(longest) | Scale::Found(longest) if !self.is_linear => {
+                AHEAD * longest.max(eta) * norm_squared
+            }
+            _ => f64::INFINITY,
         }
     }
 }

@@ -61,23 +61,21 @@ impl Maker<'_, '_> {
     fn auto(self, settings: &AutoSettings) -> Box<dyn Minimize> {
         let prunings = settings.pruning.of_both();
         let exact = BundleSettings { pruning: settings.pruning.clone(), ..BundleSettings::default() };
-        let component_work = self.has_components().then(|| first_work(&self.start.minorants, self.function.dim(), 4));
+        let entries = self.start.minorants.rows().entries().len();
         let opening = Opening {
             dim: self.function.dim(),
             components: self.function.components(),
             oracle_work: self.function.work(),
-            component_work,
+            component_work: self.has_components().then(|| first_work(entries, self.function.dim())),
             has_cuts: self.inherited.is_some(),
             is_zero: self.start.point.iter().all(|&entry| entry == 0.0),
         };
-        match (first_phase(&opening, &CONSTANTS), component_work) {
-            (Phase::Network, _) => {}
-            (Phase::Aggregated, Some(work)) => {
-                let waiting = Self { start: self.start.clone(), inherited: None, ..self };
-                let (aggregated, components) = (self.aggregated(&exact), waiting.components(&exact));
-                return Box::new(Auto::with_aggregated(aggregated, components, work, prunings));
+        match first_phase(&opening, &CONSTANTS) {
+            Phase::Network => {}
+            Phase::Aggregated => {
+                let start = self.start.clone();
+                return Box::new(Auto::with_aggregated(self.aggregated(&exact), start, prunings));
             }
-            (Phase::Aggregated, None) => return Box::new(self.aggregated(&exact)),
             _ => return Box::new(Auto::with_components(self.components(&exact), prunings)),
         }
         let network = network_of(settings.model.as_ref());

@@ -27,9 +27,9 @@ pub(crate) struct Situation {
     /// Number of variables, and of components.
     pub(crate) dim: usize,
     pub(crate) components: usize,
-    /// Decrease predicted by the last proposal over `max(1, |f|)`, and the same at the begin of this phase.
+    /// Decrease predicted by the last proposal over `max(1, |f|)`, and the least one with which components were tried.
     pub(crate) gap: f64,
-    pub(crate) first_gap: f64,
+    pub(crate) tried_gap: f64,
     /// Work of an evaluation, in nanoseconds.
     pub(crate) oracle_work: f64,
     /// Work of a master with cuts of each component, in nanoseconds: that of the last one, or an estimate for the first
@@ -39,7 +39,7 @@ pub(crate) struct Situation {
     pub(crate) slow_steps: usize,
     /// Whether components can prove a bound that cuts of the whole function cannot.
     pub(crate) can_prove: bool,
-    /// Whether the last step of the network was beyond all reason.
+    /// Whether the last trial point of the network was worse than the start.
     pub(crate) is_lost: bool,
     /// Work of this phase and of the run before it, in nanoseconds.
     pub(crate) phase_work: f64,
@@ -77,11 +77,12 @@ pub(crate) struct Constants {
     pub(crate) aggregated_work_per_variable: f64,
     /// Components are left after this number of consecutive component steps that are not worth their work.
     pub(crate) slow_steps: usize,
-    /// Number of aggregated steps that gain as much as one component step at a gap of 1. The number grows with this
-    /// power of one over the gap, up to the number of independent cuts in an evaluation.
-    pub(crate) worth: f64,
-    pub(crate) worth_power: f64,
-    /// Components are tried again when the gap has shrunk to this share of its value at their end.
+    /// At a gap of 1 a component step gains as much as one aggregated step. At this gap it gains as much as one for
+    /// each independent cut in an evaluation.
+    pub(crate) small: f64,
+    /// Components come before the network if an evaluation costs this multiple of their first masters.
+    pub(crate) dear: f64,
+    /// Components are tried again when the gap has shrunk to this share of the least value with which they were tried.
     pub(crate) closer: f64,
     /// Factor from the step length of the network to that of the component master.
     pub(crate) component_eta: f64,
@@ -96,11 +97,11 @@ pub(crate) const CONSTANTS: Constants = Constants {
     patience: 4,
     most_steps: 100,
     steps_per_variable: 0.25,
-    aggregated_work: 5e3,
-    aggregated_work_per_variable: 25.0,
+    aggregated_work: 3e3,
+    aggregated_work_per_variable: 5.0,
     slow_steps: 2,
-    worth: 2.0,
-    worth_power: 0.4,
+    small: 1e-4,
+    dear: 2.0,
     closer: 0.1,
     component_eta: 10.0,
     aggregated_eta: 0.1,
@@ -133,17 +134,17 @@ impl Situation {
     fn network_pays(&self, constants: &Constants) -> bool {
         let is_new = self.steps < constants.patience;
         let is_moving = self.steps < constants.window || self.recent_decrease > constants.little * self.decrease;
-        let has_moved = is_new || self.decrease > 0.0;
+        let has_moved = is_new || (self.decrease > 0.0 && !self.is_lost);
         // Components need far fewer evaluations: they are better if an evaluation costs more than their master.
-        let is_cheap = is_new || self.component_work.is_none_or(|master| self.oracle_work < master);
+        let is_cheap = is_new || self.component_work.is_none_or(|work| self.oracle_work < constants.dear * work);
         let has_steps = self.steps < constants.network_steps(self.dim);
-        self.end.is_none() && !self.is_lost && has_steps && is_moving && has_moved && is_cheap
+        self.end.is_none() && has_steps && is_moving && has_moved && is_cheap
     }
 }
 
 /// Whether a component step is worth its work: it takes no more than the aggregated steps that gain as much. An
-/// evaluation of `m` components in `n` variables has up to `min(m, n)` independent cuts, so it gains no more than that
-/// number of aggregated steps.
+/// evaluation of `m` components in `n` variables has up to `min(m, n)` independent cuts. Far from the optimum one of
+/// them is as good as all. Close to it the model needs all of them, and an aggregated step finds one at a time.
 fn is_worth(
     constants: &Constants,
     (oracle_work, component_work): (f64, Option<f64>),
@@ -153,8 +154,8 @@ fn is_worth(
     let Some(master) = component_work else { return false };
     let without = oracle_work + constants.aggregated_work + constants.aggregated_work_per_variable * dim as f64;
     // A promise beyond the value itself says nothing of the gap.
-    let gap = gap.clamp(f64::MIN_POSITIVE, 1.0);
-    let steps = (constants.worth * gap.powf(-constants.worth_power)).min(components.min(dim) as f64);
+    let closeness = gap.clamp(constants.small, 1.0).ln() / constants.small.ln();
+    let steps = (components.min(dim) as f64).powf(closeness);
     oracle_work + master <= without * steps
 }
 
@@ -179,7 +180,7 @@ pub(crate) fn first_phase(opening: &Opening, constants: &Constants) -> Phase {
     let suits_network = is_zero && !has_cuts && constants.network_steps(dim) > 0;
     let is_worth = is_worth(constants, (oracle_work, component_work), (dim, components), 1.0);
     match component_work {
-        Some(master) if has_cuts || master <= oracle_work => Phase::Components,
+        Some(master) if has_cuts || constants.dear * master <= oracle_work => Phase::Components,
         _ if suits_network => Phase::Network,
         Some(_) if is_worth => Phase::Components,
         _ => Phase::Aggregated,
@@ -188,11 +189,10 @@ pub(crate) fn first_phase(opening: &Opening, constants: &Constants) -> Phase {
 
 /// The phase of the next step; `None` if the run is over.
 pub(crate) fn next_phase(situation: &Situation, constants: &Constants) -> Option<Phase> {
-    let is_closer = situation.gap <= constants.closer * situation.first_gap;
+    let is_closer = situation.gap <= constants.closer * situation.tried_gap;
     Some(match (situation.phase, situation.end) {
         (_, Some(End::Proved)) => return None,
         (Phase::Network, _) if situation.network_pays(constants) => Phase::Network,
-        (Phase::Network, _) if situation.is_lost && situation.component_work.is_some() => Phase::Components,
         (Phase::Network, _) if situation.is_worth(constants) => Phase::Components,
         (Phase::Network, _) => Phase::Aggregated,
         (Phase::Aggregated, Some(End::Unproved)) if situation.can_prove => Phase::Proof,
@@ -218,7 +218,7 @@ mod tests {
         dim: 800,
         components: 225,
         gap: 0.01,
-        first_gap: 1.0,
+        tried_gap: 1.0,
         oracle_work: 8e3,
         component_work: Some(1e5),
         slow_steps: 0,

@@ -68,8 +68,8 @@ impl<S: Real, E: FeatureSource> NetworkProposer<S, E> {
         Self { calibration: Some(Calibration::new(start)), ..self }
     }
 
-    /// Factor from the last step length to a sensible one, if the last step was beyond all reason: then the function is
-    /// unlike those in training.
+    /// Factor from the last step length to a sensible one, if the last trial point was worse than the start: then the
+    /// function is unlike those in training.
     pub(crate) fn lost(&self) -> Option<f64> {
         self.calibration.as_ref()?.lost
     }
@@ -247,15 +247,14 @@ struct Output<'t, S> {
 
 /// Bound on the first step, as a multiple of the first step of `adaptive`.
 const FIRST: f64 = 1.5;
-/// A step was beyond all reason if the function rose and the new cut crosses the model before this share of the step.
-const BEYOND: f64 = 0.02;
 
 /// Corrects step lengths on functions unlike those in training.
 struct Calibration {
+    start_value: f64,
     /// Bound on the first step; `None` after that step.
     first_length: Option<f64>,
     growth: Growth,
-    /// Factor from the last step length to a sensible one, if the last step was beyond all reason.
+    /// Factor from the last step length to a sensible one, if the last trial point was worse than the start.
     lost: Option<f64>,
 }
 
@@ -263,14 +262,14 @@ impl Calibration {
     fn new(start: &Evaluation) -> Self {
         // A nonzero value gives a length that suits any function.
         let length = || FIRST * Proximity::adaptive(&start.point, start.value).eta();
-        Self { first_length: (start.value != 0.0).then(length), growth: Growth::default(), lost: None }
+        let first_length = (start.value != 0.0).then(length);
+        Self { start_value: start.value, first_length, growth: Growth::default(), lost: None }
     }
 
     /// Factor on the unit after a step.
     fn factor(&mut self, step: &Step<'_>) -> f64 {
-        let crossing = crossing(step);
-        let is_beyond = step.decrease() < 0.0 && crossing < BEYOND;
-        self.lost = is_beyond.then_some(2.0 * crossing.max(f64::MIN_POSITIVE));
+        let is_lost = step.seen.value > self.start_value;
+        self.lost = is_lost.then(|| crossing(step).clamp(f64::MIN_POSITIVE, 1.0));
         self.growth.factor(step).max(1.0)
     }
 }
