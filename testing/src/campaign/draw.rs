@@ -22,6 +22,8 @@ pub struct Case {
     /// The scales.
     pub about: String,
     make: Make,
+    /// The same function as a sum, if `make` hides that it is one.
+    open: Option<Make>,
     pub start: Vec<f64>,
     /// Whether the function is unbounded; `None` if that is not known.
     pub is_unbounded: Option<bool>,
@@ -35,6 +37,11 @@ impl Case {
     /// The function.
     pub fn oracle(&self) -> Box<dyn Oracle> {
         (self.make)()
+    }
+
+    /// The function with all its terms, if it is a sum.
+    pub fn terms(&self) -> Box<dyn Oracle> {
+        self.open.as_ref().unwrap_or(&self.make)()
     }
 }
 
@@ -93,9 +100,16 @@ const FAMILIES: [(&str, usize); 7] = [
 
 /// Case `index` under a seed. With `is_twin`, the bounded function of the same size instead of an unbounded one.
 pub fn draw(seed: u64, index: u64, is_twin: bool) -> Case {
+    let case = draw_as(seed, index, is_twin, false);
+    Case { open: Some(draw_as(seed, index, is_twin, true).make), ..case }
+}
+
+/// As [`draw`]. With `is_open`, a sum is never hidden.
+fn draw_as(seed: u64, index: u64, is_twin: bool, is_open: bool) -> Case {
     let mut stream = Stream::new(seed, "campaign", index);
     let family = FAMILIES[stream.weighted(&FAMILIES.map(|(_, weight)| weight))].0;
-    let scales = Scales::draw(&mut stream);
+    let mut scales = Scales::draw(&mut stream);
+    scales.is_whole &= !is_open;
     let is_unbounded = stream.below(UNBOUNDED) == 0 && !is_twin;
     let has_start = stream.below(3) == 0;
     let seed_of_start = stream.below(1 << 30) as u64;
@@ -117,7 +131,7 @@ pub fn draw(seed: u64, index: u64, is_twin: bool) -> Case {
         oracle.domain().project(&mut start);
     }
     let about = format!("{scales:?}, {} variables", oracle.dim());
-    Case { index, family, about, make, start, is_unbounded, point, variable: scales.variable }
+    Case { index, family, about, make, open: None, start, is_unbounded, point, variable: scales.variable }
 }
 
 /// Runs a linear program. It may fail on data of a wide range.

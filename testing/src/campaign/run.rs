@@ -127,7 +127,7 @@ fn truth(case: &Case, finished: &[Finished]) -> Truth {
         domain.project(&mut point);
         if let Ok(value) = oracle.evaluate(&point, &mut vec![0.0; point.len()]) {
             truth.best = truth.best.min(sign * value);
-            truth.size = truth.size.max(size_at(&mut *oracle, &case.start, &point));
+            truth.size = truth.size.max(size_at(&mut *case.terms(), &case.start, &point));
         }
     }
     truth
