@@ -112,7 +112,7 @@ impl Tridiagonal {
     /// Solves `(T - shift I) x = right` by elimination with row exchanges; tiny pivots are replaced.
     fn solve(&self, shift: f64, right: &mut [f64]) {
         let order = right.len();
-        let least = 1e-15 * self.diagonal.iter().fold(shift.abs(), |most, entry| most.max(entry.abs())).max(1e-300);
+        let least = 1e-15 * self.diagonal.iter().fold(shift.abs(), |most, entry| most.max(entry.abs())).max(1e-280);
         // The rows of the upper factor: entries at the diagonal and at the next two columns.
         let mut rows = vec![[0.0; 3]; order];
         let mut current = [self.diagonal[0] - shift, self.beside.first().copied().unwrap_or(0.0), 0.0];
@@ -169,6 +169,13 @@ pub(super) fn largest_pair(matrix: Matrix) -> (f64, Vec<f64>) {
 mod tests {
     use super::*;
     use bundlenet_linalg::Stream;
+
+    /// A graph without edges has this matrix.
+    #[test]
+    fn a_zero_matrix_has_a_pair() {
+        let (value, vector) = largest_pair(Matrix::new(4));
+        assert!(value == 0.0 && (dot(&vector, &vector) - 1.0).abs() < 1e-12, "{value} {vector:?}");
+    }
 
     #[test]
     fn pairs_are_eigenpairs_and_largest() {

@@ -13,6 +13,8 @@ const ACCURACY: f64 = 0.05;
 /// Factor on the accuracy after a null step without a new cut, and the finest accuracy.
 const SHARPER: f64 = 0.1;
 const SHARPEST: f64 = 1e-12;
+/// Factor on the step length after a proposal that leads nowhere.
+const RETREAT: f64 = 0.1;
 
 /// The exact master over the weights of all components' cuts, with a step-length strategy.
 pub(crate) struct ComponentProposer {
@@ -20,6 +22,8 @@ pub(crate) struct ComponentProposer {
     master: ProductMaster,
     is_nonnegative: Vec<bool>,
     accuracy: f64,
+    /// Factor on the step length of the strategy.
+    share: f64,
 }
 
 impl ComponentProposer {
@@ -29,6 +33,7 @@ impl ComponentProposer {
             master: ProductMaster::default(),
             is_nonnegative: (0..dim).map(|index| domain.is_nonnegative(index)).collect(),
             accuracy: ACCURACY,
+            share: 1.0,
         }
     }
 }
@@ -37,7 +42,7 @@ impl Proposer for ComponentProposer {
     type Model = ComponentBundle;
 
     fn propose(&mut self, cuts: &mut ComponentBundle, proposal: &mut Proposal, patience: &Patience<'_>) {
-        proposal.eta = self.proximity.eta();
+        proposal.eta = self.share * self.proximity.eta();
         let solved = self.master.solve(cuts, &self.is_nonnegative, proposal.eta, self.accuracy, patience);
         let dim = cuts.centre().point.len();
         proposal.direction.numbers_mut(dim).copy_from_slice(self.master.direction());
@@ -49,7 +54,13 @@ impl Proposer for ComponentProposer {
     }
 
     fn next_eta(&self) -> Option<f64> {
-        Some(self.proximity.eta())
+        Some(self.share * self.proximity.eta())
+    }
+
+    /// With very long steps, weights that are nearly right lead nowhere.
+    fn retreat(&mut self) -> bool {
+        self.share *= RETREAT;
+        true
     }
 
     fn learn(&mut self, _cuts: &ComponentBundle, step: &Step<'_>) {

@@ -40,6 +40,11 @@ pub(crate) trait Proposer {
         None
     }
 
+    /// Shortens the next step, after a proposal that stays at the centre. False if it cannot.
+    fn retreat(&mut self) -> bool {
+        false
+    }
+
     /// Work of the last proposal in nanoseconds of a present-day core, counted from sizes.
     fn work(&self) -> f64 {
         0.0

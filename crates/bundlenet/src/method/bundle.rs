@@ -208,6 +208,30 @@ impl<P: Proposer> BundleMethod<P> {
         self.is_proved(function) || (!self.is_provable && self.estimate() <= allowed)
     }
 
+    /// Proposes until there is a trial point to evaluate. Returns whether it is the centre, or the end of the method.
+    /// An inexact master may promise a decrease and stay at the centre: then a shorter step is tried.
+    fn aim(&mut self, function: &mut Function<'_>) -> Result<bool, Progress> {
+        for _ in 0..=MOST_REPEATS {
+            self.propose(function.patience());
+            if function.patience().is_over() {
+                return Err(Progress::Interrupted);
+            }
+            if self.has_converged(function) {
+                return Err(Progress::Converged);
+            }
+            let is_at_centre = self.write_trial(function);
+            let is_known = is_at_centre && self.model.centre().is_exact;
+            if !is_known && self.repeats <= MOST_REPEATS {
+                return Ok(is_at_centre);
+            }
+            if !is_known || !self.proposer.retreat() {
+                break;
+            }
+            self.is_fresh = false;
+        }
+        Err(Progress::Stalled)
+    }
+
     /// Writes the trial point `centre - eta w`, within bounds. True if it is the centre.
     fn write_trial(&mut self, function: &Function<'_>) -> bool {
         let centre = &self.model.centre().point;
@@ -224,22 +248,16 @@ impl<P: Proposer> Minimize for BundleMethod<P> {
     fn step(&mut self, function: &mut Function<'_>) -> Result<Progress, EvaluationError> {
         // Propose: weights theta on the cuts, direction w = sum_i theta_i g_i, step length eta. Equations (3) and (4),
         // A1:5, A2:6-9.
-        self.propose(function.patience());
-        if function.patience().is_over() {
-            return Ok(Progress::Interrupted);
-        }
-        if self.has_converged(function) {
-            return Ok(Progress::Converged);
-        }
+        let is_at_centre = match self.aim(function) {
+            Ok(is_at_centre) => is_at_centre,
+            Err(end) => return Ok(end),
+        };
         // Evaluate at the trial point centre - eta w. A1:6-7, A2:10-11.
-        let is_at_centre = self.write_trial(function);
-        if (is_at_centre && self.model.centre().is_exact) || self.repeats > MOST_REPEATS {
-            return Ok(Progress::Stalled);
-        }
         function.visit(&mut self.seen, self.detail)?;
         self.is_fresh = false;
         self.best = self.best.min(self.seen.value);
-        if self.seen.is_stationary(function.domain()) {
+        // A stationary point has the best value. If it has not, round-off has spoiled its value: it is far away.
+        if self.seen.value <= self.best && self.seen.is_stationary(function.domain()) {
             self.lower_bound = self.lower_bound.max(self.seen.value);
             self.optimal_primal = self.seen.solutions.as_ref().map(Primal::of_all);
         }
@@ -251,7 +269,7 @@ impl<P: Proposer> Minimize for BundleMethod<P> {
         let rise = seen.value - centre_value;
         let soft_share = proposal.centre_policy.share(is_serious, rise, proposal.decrease(), sight.reach);
         let share = if is_at_centre { 1.0 } else { soft_share };
-        self.horizon.learn(proposal.eta, -rise, proposal.decrease(), is_serious);
+        self.horizon.learn(proposal.eta, -rise, proposal.decrease(), centre_value);
         // Update bundle, centre and linearisation errors, A1:8, 10, 14, A2:12-14; then the step length, A1:10, 12.
         let is_new = self.model.update(seen, sight, share, proposal, self.pruning);
         let is_repeated = !is_serious && !is_new;

@@ -2,6 +2,8 @@
 
 /// A function looks linear along a step if it decreases by at least this share of the predicted decrease.
 const LINEAR: f64 = 0.9;
+/// A predicted decrease below this share of the value is lost in round-off. Such a step tells nothing.
+const ROUND_OFF: f64 = 1e-14;
 /// The horizon as a multiple of the longest step so far.
 const AHEAD: f64 = 1e3;
 
@@ -9,44 +11,63 @@ const AHEAD: f64 = 1e3;
 /// test does not depend on the units of the variables.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Horizon {
-    scale: Scale,
-    /// Whether the function looked linear along the last step: then longer steps may bring more.
+    /// Largest step length since the function bent along a step: that of the bend, and those of later steps. Before the
+    /// bend nothing is known of the function's scale.
+    longest: Option<f64>,
+    /// Whether the function looked linear along the last step. Then the next steps grow, and no length is long yet.
     is_linear: bool,
 }
 
-/// Knowledge of the scale of the function: a step length `eta`.
-#[derive(Clone, Copy, Debug, Default)]
-enum Scale {
-    /// The function has looked linear along all steps.
-    #[default]
-    Unknown,
-    /// Largest step length so far. The function bent, but no serious step followed.
-    Tried(f64),
-    /// Largest step length since the first serious step on which the scale is known.
-    Found(f64),
-}
-
 impl Horizon {
-    /// Records a step: its length `eta`, the decrease, the predicted decrease, and whether it is serious.
-    pub(crate) fn learn(&mut self, eta: f64, decrease: f64, predicted: f64, is_serious: bool) {
+    /// Records a step: its length `eta`, the decrease, the predicted decrease and the value at the centre.
+    pub(crate) fn learn(&mut self, eta: f64, decrease: f64, predicted: f64, value: f64) {
+        if predicted <= ROUND_OFF * value.abs() {
+            return;
+        }
         self.is_linear = decrease >= LINEAR * predicted;
-        self.scale = match self.scale {
-            Scale::Unknown if self.is_linear => Scale::Unknown,
-            Scale::Unknown | Scale::Tried(_) if is_serious => Scale::Found(eta),
-            Scale::Unknown => Scale::Tried(eta),
-            Scale::Tried(longest) => Scale::Tried(longest.max(eta)),
-            Scale::Found(longest) => Scale::Found(longest.max(eta)),
-        };
+        match &mut self.longest {
+            Some(longest) => *longest = longest.max(eta),
+            // A first step may be far too long. The parabola through both values, with the predicted slope, has its
+            // minimum where the function bends.
+            None if !self.is_linear => {
+                self.longest = Some(eta * predicted / (2.0 * (predicted - decrease)));
+            }
+            None => {}
+        }
     }
 
     /// Predicted decrease of a very long step: `AHEAD eta |w|^2`. `eta` is the present step length.
     pub(crate) fn decrease(&self, eta: f64, norm_squared: f64) -> f64 {
-        match self.scale {
+        let ahead = if self.is_linear { AHEAD * AHEAD } else { AHEAD };
+        match self.longest {
             _ if norm_squared == 0.0 => 0.0,
-            Scale::Tried(longest) | Scale::Found(longest) if !self.is_linear => {
-                AHEAD * longest.max(eta) * norm_squared
-            }
-            _ => f64::INFINITY,
+            Some(longest) => ahead * longest.max(eta) * norm_squared,
+            None => f64::INFINITY,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A first step that is too long shows where the function bends. A tiny next step does not hide that.
+    #[test]
+    fn the_first_bend_counts() {
+        let mut horizon = Horizon::default();
+        assert_eq!(horizon.decrease(1.0, 0.5), f64::INFINITY);
+        // Round-off is no bend.
+        horizon.learn(1e-15, 0.0, 1e-15, 10.0);
+        assert_eq!(horizon.decrease(1.0, 0.5), f64::INFINITY);
+        horizon.learn(2.0, 4.0, 4.0, 10.0);
+        assert_eq!(horizon.decrease(1.0, 0.5), f64::INFINITY);
+        horizon.learn(400.0, -4.0, 4.0, 10.0);
+        assert_eq!(horizon.decrease(1e-9, 0.5), AHEAD * 100.0 * 0.5);
+        horizon.learn(300.0, 0.5, 1.0, 10.0);
+        assert_eq!(horizon.decrease(1e-9, 0.5), AHEAD * 300.0 * 0.5);
+        // The steps grow again.
+        horizon.learn(300.0, 1.0, 1.0, 10.0);
+        assert_eq!(horizon.decrease(1e-9, 0.5), AHEAD * AHEAD * 300.0 * 0.5);
+        assert_eq!(horizon.decrease(1.0, 0.0), 0.0);
     }
 }

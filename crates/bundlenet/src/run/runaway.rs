@@ -4,9 +4,11 @@ use crate::oracle::{Detail, Domain, Evaluation, Function};
 
 /// The function is tested along a ray when the best point is this many times as far from the start as the first better
 /// point, and again each time the distance has grown by this factor.
-const FARTHER: f64 = 1e3;
-/// The test evaluates at this multiple of the distance travelled.
-const FAR: f64 = 1e12;
+const FARTHER: f64 = 1e2;
+/// The test evaluates at these multiples of the distance travelled. The first steps of a run may be shorter than the
+/// scale of the function by many orders of magnitude: then it still looks linear at the nearer point.
+const NEARER: f64 = 1e12;
+const FARTHEST: f64 = 1e24;
 /// The function is unbounded if it decreases there at this share, or more, of its mean rate on the way to the best point.
 const UNDIMINISHED: f64 = 0.1;
 
@@ -32,19 +34,24 @@ impl Runaway {
         distance >= *next && distance > 0.0
     }
 
-    /// Evaluates the function far away. Returns a ray of length 1 along which it is unbounded, or `None`.
+    /// Evaluates the function far away, and farther if it has decreased. Returns a ray of length 1 along which it is
+    /// unbounded, or `None`.
     pub(super) fn test(&mut self, function: &mut Function<'_>, best: f64, best_point: &[f64]) -> Option<Vec<f64>> {
         let distance = self.distance(best_point);
         self.next_distance = Some(FARTHER * distance);
         let ray = ray(&self.start, best_point, function.domain())?;
-        let far = FAR * distance;
-        let point: Vec<f64> = best_point.iter().zip(&ray).map(|(from, entry)| from + far * entry).collect();
-        let mut seen = Evaluation::at(&point);
-        // A function that cannot be evaluated so far away is not known to be unbounded.
-        function.visit(&mut seen, Detail::Whole).ok()?;
-        let rate = (best - seen.unscaled) / far;
         let mean_rate = (self.first_value - best) / distance;
-        (rate >= UNDIMINISHED * mean_rate && rate > 0.0).then_some(ray)
+        let mut is_undiminished = |far: f64| {
+            let point: Vec<f64> = best_point.iter().zip(&ray).map(|(from, entry)| from + far * entry).collect();
+            let mut seen = Evaluation::at(&point);
+            function.visit(&mut seen, Detail::Whole).ok()?;
+            let rate = (best - seen.unscaled) / far;
+            Some(rate >= UNDIMINISHED * mean_rate && rate > 0.0)
+        };
+        // A function that cannot be evaluated at the nearer point is not known to be unbounded. Many cannot be
+        // evaluated at the farther one.
+        let is_unbounded = is_undiminished(NEARER * distance)? && is_undiminished(FARTHEST * distance).unwrap_or(true);
+        is_unbounded.then_some(ray)
     }
 
     fn distance(&self, point: &[f64]) -> f64 {
