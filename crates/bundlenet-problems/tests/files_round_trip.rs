@@ -36,7 +36,7 @@ proptest! {
         let problem = Problem::Assignment(instance);
         // JSON states its sense; plain text does not.
         assert_round_trip(&problem, Format::Json, None);
-        assert_round_trip(&problem, Format::AssignmentText, Some(sense));
+        assert_round_trip(&problem, Format::Text, Some(sense));
     }
 
     #[test]
@@ -155,7 +155,7 @@ fn formats_refuse_what_they_cannot_hold() {
     let network = parse(sample::DAT, None).choose(None).unwrap();
     let error = network.to_text(Format::Dow).unwrap_err().to_string();
     assert!(error.contains(".dow") && error.contains("3 for commodity 0 and 4 for commodity 1"), "{error}");
-    assert!(network.to_text(Format::AssignmentText).is_err());
+    assert!(network.to_text(Format::Text).is_err());
     let assignment = parse(sample::ASSIGNMENT_TEXT, None).choose(None).unwrap();
     assert!(assignment.to_text(Format::Dat).is_err() && assignment.to_text(Format::Dow).is_err());
 }

@@ -22,7 +22,7 @@ fn assert_sound(name: &str, problem: &Problem) {
             (PlainNetworkDesignDual::new(instance).evaluate(&point, &mut subgradient), Format::Dat)
         }
         Problem::Assignment(instance) => {
-            (PlainAssignmentDual::new(instance).evaluate(&point, &mut subgradient), Format::AssignmentText)
+            (PlainAssignmentDual::new(instance).evaluate(&point, &mut subgradient), Format::Text)
         }
     };
     assert!((sign * value - expected).abs() <= 1e-11 * expected.abs().max(1.0), "{name}: {} {expected}", sign * value);
@@ -52,7 +52,7 @@ fn generated_instances() {
 #[ignore = "needs BUNDLENET_DATA"]
 fn text_formats() {
     let data = public::data();
-    for (folder, format) in [("network-design", Format::Dat), ("canad", Format::Dow), ("gap", Format::AssignmentText)] {
+    for (folder, format) in [("network-design", Format::Dat), ("canad", Format::Dow), ("gap", Format::Text)] {
         for path in public::files(&data.join(folder)) {
             let source = Source::read(&path, None).unwrap();
             assert_eq!(source.format, format, "{}", path.display());
