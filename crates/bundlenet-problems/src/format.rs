@@ -79,28 +79,26 @@ pub(crate) enum TextLayout {
 }
 
 impl TextLayout {
-    /// The layout whose sizes add up to the number of tokens in the text, if one does.
+    /// The layout of a text, if its lines or its number of numbers show it.
     ///
-    /// One assignment problem and facility location have the same number of numbers only with two of each. Then the
-    /// lines decide, and without the lines of facility location it is assignment.
+    /// One assignment problem and facility location have the same number of numbers only with two of each. A text that
+    /// is cut off may have the number of numbers of the other one. So the lines of sites are facility location, whatever
+    /// the number, and a row of items on the second line is not. Without either, the number decides.
     pub(crate) fn detect(text: &str) -> Option<Self> {
-        if Self::Location.fits(text) && lengths(text).take(8).eq([2, 2, 2, 1, 2, 1, 2]) {
+        let lines = SiteLines::of(text);
+        if lines == SiteLines::Certain {
             return Some(Self::Location);
         }
-        Self::candidates(text).iter().copied().chain([Self::Location]).find(|layout| layout.fits(text))
+        let all = Self::candidates(text).iter().copied().chain([Self::Location]);
+        all.filter(|layout| *layout != Self::Location || lines != SiteLines::Ruled).find(|layout| layout.fits(text))
     }
 
-    /// The likely layout of a text that adds up to none. Two numbers on each of the first lines are those of sites,
-    /// if they are not two items.
+    /// The likely layout of a text that adds up to none.
     pub(crate) fn guess(text: &str) -> Self {
-        let mut header = text.split_ascii_whitespace().map(|token| token.parse::<usize>().ok());
-        let (sites, customers) = (header.next().flatten(), header.next().flatten());
-        let lines: Vec<usize> = lengths(text).take(4).collect();
-        let is_of_sites = sites.is_some_and(|sites| lines.iter().take(sites.saturating_add(1)).all(|&count| count == 2));
-        if is_of_sites && lines.len() > 1 && customers.is_some_and(|customers| customers != 2) {
-            return Self::Location;
+        match SiteLines::of(text) {
+            SiteLines::Certain | SiteLines::Likely => Self::Location,
+            SiteLines::Unknown | SiteLines::Ruled => Self::candidates(text)[0],
         }
-        Self::candidates(text)[0]
     }
 
     /// The layouts of assignment that the first lines allow, the likely one first: sizes may add up to the other by
@@ -150,6 +148,40 @@ impl TextLayout {
         match self {
             Self::Single | Self::Counted => cells.checked_mul(2)?.checked_add(rows),
             Self::Location => cells.checked_add(rows.checked_mul(2)?)?.checked_add(columns),
+        }
+    }
+}
+
+/// How far the lines of a text look like those of facility location.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum SiteLines {
+    /// Two numbers for each site, then the demand of a customer alone.
+    Certain,
+    /// Two numbers on the first lines, and they are not two items.
+    Likely,
+    Unknown,
+    /// The second line is a row of items.
+    Ruled,
+}
+
+impl SiteLines {
+    fn of(text: &str) -> Self {
+        let mut tokens = text.split_ascii_whitespace().map(|token| token.parse::<usize>().ok());
+        let (Some(rows), Some(columns)) = (tokens.next().flatten(), tokens.next().flatten()) else {
+            return Self::Unknown;
+        };
+        let mut lines = lengths(text).skip(1).take(rows.saturating_add(1));
+        let first: Vec<usize> = lengths(text).take(2).collect();
+        let [2, second] = first[..] else { return Self::Unknown };
+        let twos = lines.by_ref().take(rows).take_while(|&count| count == 2).count();
+        match (twos == rows, lines.next()) {
+            (true, Some(1)) if rows > 0 => Self::Certain,
+            _ if second == columns => Self::Ruled,
+            // A file may end among its sites.
+            (is_complete, _) if second == 2 && (is_complete || lengths(text).skip(1).all(|count| count == 2)) => {
+                Self::Likely
+            }
+            _ => Self::Unknown,
         }
     }
 }
@@ -213,6 +245,10 @@ mod tests {
         assert_eq!(TextLayout::detect(both), Some(TextLayout::Location));
         assert_eq!(TextLayout::detect(&both.replace('\n', " ")), Some(TextLayout::Single));
         assert_eq!(TextLayout::detect("2 2\n1 2\n3 4\n5 6\n7 8\n9 10\n"), Some(TextLayout::Single));
+        // An assignment text without its last number, and a row that is broken elsewhere.
+        assert_eq!(TextLayout::detect("2 3\n1 2 3\n4 5 6\n1 1 2\n2 1 1\n3\n"), None);
+        assert_eq!(TextLayout::detect("3 2\n1 1\n2 2\n3 3\n1 1\n1 1\n1 1\n9 9\n"), None);
+        assert_eq!(TextLayout::detect("1 3 9\n8 7 1 6\n2 5 3\n"), Some(TextLayout::Location));
     }
 
     #[test]

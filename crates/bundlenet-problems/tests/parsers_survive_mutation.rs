@@ -191,6 +191,16 @@ proptest! {
     }
 
     #[test]
+    fn location_text(mutations in mutations()) {
+        survive(Format::Text, sample::LOCATION_TEXT.as_bytes(), &mutations);
+    }
+
+    #[test]
+    fn location_json(mutations in mutations()) {
+        survive(Format::Json, sample::LOCATION_JSON.as_bytes(), &mutations);
+    }
+
+    #[test]
     fn bytes(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
         FORMATS.into_iter().for_each(|format| survive(format, &bytes, &[]));
     }
@@ -226,6 +236,8 @@ proptest! {
             (Family::McSml40, Format::Json),
             (Family::Ga10x100, Format::Text),
             (Family::Ga10x100, Format::Json),
+            (Family::Cfl20x50, Format::Text),
+            (Family::Cfl20x50, Format::Json),
         ] {
             survive(format, &generated(family, format), &mutations);
         }

@@ -190,7 +190,13 @@ impl Tables {
             cost.store(key);
             least = cost.min(least);
         }
-        let filled = fill_from::<L>(keys, &self.demands, self.rooms[site], least.least(), load);
+        let (least, room) = (least.least(), self.rooms[site]);
+        let light: f64 = self.light.iter().map(|&customer| flat(reduced_costs)[customer].min(0.0)).sum();
+        // Even the best customer up to the capacity would not pay for the site.
+        if self.fixed_costs[site] + light + least * room >= 0.0 {
+            return 0.0;
+        }
+        let filled = fill_from::<L>(keys, &self.demands, room, least, load);
         // Products that underflow could give a positive one.
         let break_cost = filled.break_cost.min(0.0);
         let mut routed = zero;
@@ -199,22 +205,24 @@ impl Tables {
             is_cheaper(one).store(shares);
             routed = routed.add(is_cheaper(L::load(reduced)));
         }
-        let mut value = self.fixed_costs[site] + routed.sum();
+        let mut value = self.fixed_costs[site] + light + routed.sum();
         let (keys, reduced, demands) = (flat(keys), flat(reduced_costs), flat(&self.demands));
         let shares = flat_mut(shares);
         let mut left = filled.left;
-        for customer in 0..self.customers {
+        for (customer, _) in keys[..self.customers].iter().enumerate().filter(|(_, key)| **key == break_cost) {
             let demand = demands[customer];
-            if left > 0.0 && keys[customer] == break_cost && reduced[customer] < 0.0 && demand > 0.0 {
+            if reduced[customer] < 0.0 && demand > 0.0 {
                 let share = (left / demand).min(1.0);
                 shares[customer] = share;
                 value += share * reduced[customer];
                 left -= share * demand;
             }
+            if left <= 0.0 {
+                break;
+            }
         }
         for &customer in &self.light {
             shares[customer] = if reduced[customer] < 0.0 { 1.0 } else { 0.0 };
-            value += reduced[customer].min(0.0);
         }
         value
     }
