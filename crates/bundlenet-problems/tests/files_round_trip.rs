@@ -1,8 +1,8 @@
 //! A written instance reads back the same, in every format, plain and gzip.
 
 use bundlenet::Sense;
-use bundlenet_problems::network_design::{Arc, Commodity};
 use bundlenet_problems::facility_location::Site;
+use bundlenet_problems::network_design::{Arc, Commodity};
 use bundlenet_problems::{Assignment, Error, FacilityLocation, Format, NetworkDesign, Problem, ReadOptions, Source};
 use bundlenet_testing::{cases, sample};
 use proptest::prelude::*;

@@ -1,8 +1,8 @@
 //! Safe bounds against rational arithmetic, and against optima of tiny instances by enumeration.
 
 use bundlenet::{Limits, Sense, Settings, Solver};
-use bundlenet_problems::network_design::{Arc, Commodity};
 use bundlenet_problems::facility_location::Site;
+use bundlenet_problems::network_design::{Arc, Commodity};
 use bundlenet_problems::{
     Assignment, Element, FacilityLocation, Family, Generator, NetworkDesign, Problem, ReadOptions, SafeBound,
     UnsafeBound,
@@ -164,7 +164,8 @@ fn whole_location(instance: &FacilityLocation, cost_factor: f64, amount_factor: 
         fixed_cost: site.fixed_cost.round() * cost_factor,
     };
     let demands = instance.demands().iter().map(|demand| demand.round() * amount_factor).collect();
-    let costs = (0..instance.sites().len()).flat_map(|site| instance.costs(site)).map(|cost| cost.round() * cost_factor);
+    let costs =
+        (0..instance.sites().len()).flat_map(|site| instance.costs(site)).map(|cost| cost.round() * cost_factor);
     FacilityLocation::new(instance.sites().iter().map(site).collect(), demands, costs.collect()).unwrap()
 }
 

@@ -22,9 +22,8 @@ pub(crate) fn instance(family: Family, seed: u64, index: usize) -> (String, usiz
 
 fn draw(stream: &mut Stream, sites: usize, customers: usize) -> FacilityLocation {
     let mut uniform = |low: f64, high: f64| low + (high - low) * 0.5 * (1.0 + stream.symmetric());
-    let mut places = |count: usize| -> Vec<(f64, f64)> {
-        (0..count).map(|_| (uniform(0.0, 1.0), uniform(0.0, 1.0))).collect()
-    };
+    let mut places =
+        |count: usize| -> Vec<(f64, f64)> { (0..count).map(|_| (uniform(0.0, 1.0), uniform(0.0, 1.0))).collect() };
     let (from, to) = (places(sites), places(customers));
     let demands: Vec<f64> = (0..customers).map(|_| uniform(5.0, 36.0).floor().min(35.0)).collect();
     let drawn: Vec<f64> = (0..sites).map(|_| uniform(10.0, 160.0)).collect();

@@ -82,8 +82,11 @@ impl Plan {
         let mut plan = Self { cost: primal.cost, ..Self::empty(instance) };
         for &(variable, number) in &primal.variables {
             let (site, customer) = (variable as usize / (customers + 1), variable as usize % (customers + 1));
-            let place =
-                if customer == customers { plan.openings.get_mut(site) } else { plan.shares.get_mut(customer * sites + site) };
+            let place = if customer == customers {
+                plan.openings.get_mut(site)
+            } else {
+                plan.shares.get_mut(customer * sites + site)
+            };
             if let Some(place) = place {
                 *place = number;
             }
@@ -182,7 +185,8 @@ impl Recovery {
         self.plan.shares.fill(0.0);
         for site in 0..sites {
             let (coordinates, entries) = aggregate.slope(site);
-            for (&customer, &entry) in coordinates.iter().zip(entries).filter(|(at, _)| **at < instance.customers() as u32)
+            for (&customer, &entry) in
+                coordinates.iter().zip(entries).filter(|(at, _)| **at < instance.customers() as u32)
             {
                 self.plan.shares[customer as usize * sites + site] += (-entry).max(0.0);
             }
@@ -202,7 +206,9 @@ impl Recovery {
     fn fit(&mut self, instance: &FacilityLocation) {
         self.weigh(instance);
         let sites = self.rooms.len();
-        for (site, (load, room)) in self.loads.iter().zip(&self.rooms).enumerate().filter(|(_, (load, room))| load > room) {
+        for (site, (load, room)) in
+            self.loads.iter().zip(&self.rooms).enumerate().filter(|(_, (load, room))| load > room)
+        {
             self.plan.shares[site..].iter_mut().step_by(sites).for_each(|share| *share *= room / load);
         }
     }
@@ -283,6 +289,8 @@ impl Recovery {
         let (within, beyond) = (most(opening), most(1.0));
         let opened = (share + beyond).max((load + beyond * demand) / room).min(1.0) - opening;
         let further = Service { site, amount: beyond, rate: cost + fixed_cost * opened.max(0.0) / beyond };
-        [Service { site, amount: within, rate: cost }, further].into_iter().filter(|service| service.amount > LEAST_AMOUNT)
+        [Service { site, amount: within, rate: cost }, further]
+            .into_iter()
+            .filter(|service| service.amount > LEAST_AMOUNT)
     }
 }
