@@ -351,9 +351,12 @@ impl Oracle for FacilityLocationDual {
         Ok(value)
     }
 
-    /// Measured along a trajectory (`cargo bench --bench oracles`): TODO nanoseconds for each customer at each site.
+    /// Measured along runs of `descent`, on one thread: 1.3 to 3.3 nanoseconds for each customer at a site, 0.6 at a site
+    /// whose capacity is no limit.
     fn work(&self) -> Option<f64> {
-        Some(1.0 * (self.tables.rooms.len() * self.tables.customers) as f64)
+        let total = self.instance.total_demand();
+        let each = |room: &f64| if *room < total { 2.5 } else { 0.6 };
+        Some(self.tables.rooms.iter().map(each).sum::<f64>() * self.tables.customers as f64)
     }
 
     fn as_sum(&mut self) -> Option<&mut dyn SumOracle> {
