@@ -25,6 +25,7 @@ fn dimension(problem: &Problem) -> usize {
     match problem {
         Problem::NetworkDesign(instance) => instance.dual_dim(),
         Problem::Assignment(instance) => instance.items(),
+        Problem::FacilityLocation(instance) => instance.customers(),
     }
 }
 

@@ -8,6 +8,7 @@
 
 from ._bundlenet import (
     Dual,
+    FacilityLocation,
     GeneralizedAssignment,
     Model,
     NetworkDesign,
@@ -24,6 +25,7 @@ from ._result import OracleError, Result, Trace
 
 __all__ = [
     "Dual",
+    "FacilityLocation",
     "GeneralizedAssignment",
     "Model",
     "NetworkDesign",

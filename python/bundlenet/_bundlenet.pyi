@@ -11,6 +11,7 @@ from ._result import Result
 
 __all__ = [
     "Dual",
+    "FacilityLocation",
     "GeneralizedAssignment",
     "Model",
     "NetworkDesign",
@@ -131,7 +132,14 @@ class TrainingProgress:
 @disjoint_base
 class Problem:
     @classmethod
-    def read(cls, path: _Path, *, sense: _Sense | None = None, problem: int | None = None) -> Self: ...
+    def read(
+        cls,
+        path: _Path,
+        *,
+        sense: _Sense | None = None,
+        problem: int | None = None,
+        capacity: float | None = None,
+    ) -> Self: ...
     @classmethod
     def generate(
         cls,
@@ -224,6 +232,24 @@ class GeneralizedAssignment(Problem):
     def weights(self) -> NDArray[np.int64]: ...
     @property
     def capacities(self) -> NDArray[np.int64]: ...
+
+@final
+class FacilityLocation(Problem):
+    def __new__(
+        cls, costs: ArrayLike, *, demands: ArrayLike, capacities: ArrayLike, fixed_costs: ArrayLike
+    ) -> Self: ...
+    @property
+    def sites(self) -> int: ...
+    @property
+    def customers(self) -> int: ...
+    @property
+    def capacities(self) -> NDArray[np.float64]: ...
+    @property
+    def fixed_costs(self) -> NDArray[np.float64]: ...
+    @property
+    def demands(self) -> NDArray[np.float64]: ...
+    @property
+    def costs(self) -> NDArray[np.float64]: ...
 
 @final
 class Dual:

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};
 
 use bundlenet::{EvaluationError, Function, InvalidSetting, Limits, Oracle, Sense, Settings, Solver};
+use bundlenet_problems::facility_location::Site;
 use bundlenet_problems::network_design::{Arc, Commodity};
 use bundlenet_problems::{Assignment, Error, Family, Format, Generator, ReadOptions, Source};
 use numpy::{IntoPyArray, PyArray1, PyArray2, PyArrayMethods};
@@ -27,16 +28,18 @@ pub(crate) struct Problem {
 impl Problem {
     /// Reads an instance from a file in any known format, plain or gzip. `sense` (`"min"` or `"max"`) is the sense of a
     /// generalised assignment file that does not state it. `problem`, counted from 1, chooses a problem of a file with
-    /// several.
+    /// several. `capacity` is the capacity of every site of a facility location file with the word `capacity` in its
+    /// place.
     #[classmethod]
-    #[pyo3(signature = (path, *, sense=None, problem=None))]
+    #[pyo3(signature = (path, *, sense=None, problem=None, capacity=None))]
     fn read(
         cls: &Bound<'_, PyType>,
         path: PathBuf,
         sense: Option<&str>,
         problem: Option<usize>,
+        capacity: Option<f64>,
     ) -> PyResult<Py<PyAny>> {
-        let options = ReadOptions { sense: sense.map(sense_of).transpose()?, problem };
+        let options = ReadOptions { sense: sense.map(sense_of).transpose()?, problem, capacity };
         let problem = cls.py().detach(|| bundlenet_problems::Problem::read(&path, options)).map_err(exception)?;
         of_class(cls, problem, &path.display().to_string())
     }
@@ -410,6 +413,92 @@ fn assignment<'a>(this: &'a PyRef<'_, GeneralizedAssignment>) -> PyResult<&'a As
     }
 }
 
+/// Capacitated facility location: open sites at fixed costs, and serve every customer from open sites within their
+/// capacities, at the least cost. A customer may be served by several sites.
+#[pyclass(frozen, extends = Problem, module = "bundlenet")]
+pub(crate) struct FacilityLocation;
+
+#[pymethods]
+impl FacilityLocation {
+    /// An instance from its data. `costs` has a row for each site and a column for each customer: the cost of serving
+    /// all of the customer's demand from the site. A capacity may be infinite.
+    #[new]
+    #[pyo3(signature = (costs, *, demands, capacities, fixed_costs))]
+    fn new(
+        costs: &Bound<'_, PyAny>,
+        demands: &Bound<'_, PyAny>,
+        capacities: &Bound<'_, PyAny>,
+        fixed_costs: &Bound<'_, PyAny>,
+    ) -> PyResult<PyClassInitializer<Self>> {
+        let (costs, shape) = matrix(costs, "costs")?;
+        let demands = vector(demands, "demands")?;
+        let (capacities, fixed_costs) = (vector(capacities, "capacities")?, vector(fixed_costs, "fixed_costs")?);
+        check_lengths("sites", &[capacities.len(), fixed_costs.len()])?;
+        if shape != [capacities.len(), demands.len()] {
+            let (sites, customers) = (capacities.len(), demands.len());
+            return Err(PyValueError::new_err(format!(
+                "costs: expected shape ({sites}, {customers}), found {shape:?}"
+            )));
+        }
+        let sites = capacities.into_iter().zip(fixed_costs);
+        let sites = sites.map(|(capacity, fixed_cost)| Site { capacity, fixed_cost }).collect();
+        let instance = bundlenet_problems::FacilityLocation::new(sites, demands, costs).map_err(exception)?;
+        let problem = Problem { problem: bundlenet_problems::Problem::FacilityLocation(instance) };
+        Ok(PyClassInitializer::from(problem).add_subclass(Self))
+    }
+
+    /// Number of sites.
+    #[getter]
+    fn sites(this: PyRef<'_, Self>) -> PyResult<usize> {
+        Ok(location(&this)?.sites().len())
+    }
+
+    /// Number of customers.
+    #[getter]
+    fn customers(this: PyRef<'_, Self>) -> PyResult<usize> {
+        Ok(location(&this)?.customers())
+    }
+
+    /// The capacity of each site.
+    #[getter]
+    fn capacities<'py>(this: PyRef<'py, Self>) -> PyResult<Bound<'py, PyArray1<f64>>> {
+        Ok(numbers(this.py(), location(&this)?.sites(), |site| site.capacity))
+    }
+
+    /// The cost of opening each site.
+    #[getter]
+    fn fixed_costs<'py>(this: PyRef<'py, Self>) -> PyResult<Bound<'py, PyArray1<f64>>> {
+        Ok(numbers(this.py(), location(&this)?.sites(), |site| site.fixed_cost))
+    }
+
+    /// The demand of each customer.
+    #[getter]
+    fn demands<'py>(this: PyRef<'py, Self>) -> PyResult<Bound<'py, PyArray1<f64>>> {
+        Ok(numbers(this.py(), location(&this)?.demands(), |&demand| demand))
+    }
+
+    /// The cost of serving all of a customer's demand, by site and customer.
+    #[getter]
+    fn costs<'py>(this: PyRef<'py, Self>) -> PyResult<Bound<'py, PyArray2<f64>>> {
+        let instance = location(&this)?;
+        let (sites, customers) = (instance.sites().len(), instance.customers());
+        let costs: Vec<f64> = (0..sites).flat_map(|site| instance.costs(site)).copied().collect();
+        costs.into_pyarray(this.py()).reshape([sites, customers])
+    }
+
+    fn __repr__(this: PyRef<'_, Self>) -> PyResult<String> {
+        let instance = location(&this)?;
+        Ok(format!("FacilityLocation(sites={}, customers={})", instance.sites().len(), instance.customers()))
+    }
+}
+
+fn location<'a>(this: &'a PyRef<'_, FacilityLocation>) -> PyResult<&'a bundlenet_problems::FacilityLocation> {
+    match &this.as_super().problem {
+        bundlenet_problems::Problem::FacilityLocation(instance) => Ok(instance),
+        other => Err(PyValueError::new_err(format!("expected facility location, found {}", name_of(other)))),
+    }
+}
+
 /// A Lagrangian dual: `dual(x)` returns the value and a subgradient at the multipliers `x`.
 #[pyclass(frozen, module = "bundlenet")]
 pub(crate) struct Dual {
@@ -463,12 +552,16 @@ impl Dual {
 fn of_class(cls: &Bound<'_, PyType>, problem: bundlenet_problems::Problem, source: &str) -> PyResult<Py<PyAny>> {
     let py = cls.py();
     let found = name_of(&problem);
-    let is_design = matches!(problem, bundlenet_problems::Problem::NetworkDesign(_));
-    let base = PyClassInitializer::from(Problem { problem });
-    let object = if is_design {
-        Py::new(py, base.add_subclass(NetworkDesign))?.into_any()
-    } else {
-        Py::new(py, base.add_subclass(GeneralizedAssignment))?.into_any()
+    let object = match problem {
+        problem @ bundlenet_problems::Problem::NetworkDesign(_) => {
+            Py::new(py, PyClassInitializer::from(Problem { problem }).add_subclass(NetworkDesign))?.into_any()
+        }
+        problem @ bundlenet_problems::Problem::Assignment(_) => {
+            Py::new(py, PyClassInitializer::from(Problem { problem }).add_subclass(GeneralizedAssignment))?.into_any()
+        }
+        problem @ bundlenet_problems::Problem::FacilityLocation(_) => {
+            Py::new(py, PyClassInitializer::from(Problem { problem }).add_subclass(FacilityLocation))?.into_any()
+        }
     };
     if object.bind(py).is_instance(cls)? {
         return Ok(object);
@@ -480,6 +573,7 @@ fn name_of(problem: &bundlenet_problems::Problem) -> &'static str {
     match problem {
         bundlenet_problems::Problem::NetworkDesign(_) => "network design",
         bundlenet_problems::Problem::Assignment(_) => "generalised assignment",
+        bundlenet_problems::Problem::FacilityLocation(_) => "facility location",
     }
 }
 

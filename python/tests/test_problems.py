@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import bundlenet
-from bundlenet import GeneralizedAssignment, NetworkDesign, Problem
+from bundlenet import FacilityLocation, GeneralizedAssignment, NetworkDesign, Problem
 
 #: The arrays of a network design instance.
 DESIGN = ["tails", "heads", "fixed_costs", "capacities", "origins", "destinations", "demands", "routing_costs"]
@@ -103,6 +103,36 @@ def test_assignments_are_built_from_arrays() -> None:
         GeneralizedAssignment([[1.0]], [[1]], [3], sense="maximum")  # type: ignore[arg-type]
 
 
+def test_facility_locations_are_built_read_and_solved(tmp_path: Path) -> None:
+    original = FacilityLocation.generate("cfl-20-50", 4)
+    assert repr(original) == "FacilityLocation(sites=20, customers=50)"
+    assert (original.sites, original.customers, original.dual().bounds) == (20, 50, (None, None))
+    data: dict[str, Any] = {name: getattr(original, name) for name in ("demands", "capacities", "fixed_costs")}
+    same = FacilityLocation(original.costs, **data)
+    assert same.solve(steps=5).fun == original.solve(steps=5).fun
+    for extension in ("txt", "json"):
+        same.write(tmp_path / f"location.{extension}")
+        read = Problem.read(tmp_path / f"location.{extension}")
+        assert isinstance(read, FacilityLocation)
+        np.testing.assert_array_equal(read.costs, original.costs)
+    reference = original.reference()
+    assert reference.status == "optimal"
+    assert original.solve().fun == pytest.approx(reference.fun, rel=1e-6)
+    assert float(original.safe_bound(reference.x)) == pytest.approx(reference.fun, rel=1e-9)
+    free = FacilityLocation([[1.0, 2.0]], demands=[1.0, 0.0], capacities=[np.inf], fixed_costs=[3.0])
+    assert free.solve().fun == pytest.approx(6.0)
+    assert np.isinf(pickle.loads(pickle.dumps(free)).capacities[0])
+    with pytest.raises(ValueError, match="capacity of site 0: expected a positive number, found 0"):
+        FacilityLocation([[1.0]], demands=[1.0], capacities=[0.0], fixed_costs=[3.0])
+    with pytest.raises(ValueError, match=r"costs: expected shape \(1, 2\)"):
+        FacilityLocation([[1.0]], demands=[1.0, 1.0], capacities=[1.0], fixed_costs=[3.0])
+    (tmp_path / "open.txt").write_text("1 1\ncapacity 3\n1\n2\n")
+    with pytest.raises(ValueError, match="capacity"):
+        Problem.read(tmp_path / "open.txt")
+    opened = FacilityLocation.read(tmp_path / "open.txt", capacity=4.0)
+    assert opened.capacities.tolist() == [4.0]
+
+
 #: Numbers that a careless text would change.
 HARD = [0.1, 1 / 3, 1e300, 5e-324, -0.0, 2.0**53 + 2]
 COPIES: list[Callable[[Any], Any]] = [
@@ -135,7 +165,7 @@ def test_designs_are_pickled_and_copied_exactly(duplicate: Callable[[Any], Any])
         assert getattr(other, name).tobytes() == getattr(problem, name).tobytes()
 
 
-@pytest.mark.parametrize("family", ["mc-sml-40", "ga-10-100"])
+@pytest.mark.parametrize("family", ["mc-sml-40", "ga-10-100", "cfl-20-50"])
 def test_duals_obey_the_subgradient_inequality(family: str) -> None:
     dual = Problem.generate(family, 1).dual()
     sign = 1 if dual.sense == "min" else -1

@@ -1,7 +1,10 @@
 //! Optima of tiny instances, by enumeration.
 
 use bundlenet::Sense;
-use bundlenet_problems::{Assignment, NetworkDesign};
+use bundlenet_problems::facility_location::Site;
+use bundlenet_problems::{Assignment, FacilityLocation, NetworkDesign};
+
+use crate::programs::location_lp;
 
 /// The value of the best assignment, if there is one.
 pub fn best_assignment(instance: &Assignment) -> Option<f64> {
@@ -85,4 +88,21 @@ fn paths(instance: &NetworkDesign, open: usize, k: usize) -> Vec<Vec<usize>> {
     let mut all = vec![];
     extend(instance, open, commodity.destination, &mut vec![commodity.origin], &mut vec![], &mut all);
     all
+}
+
+/// The cheapest plan of tiny facility location, by trying all sets of open sites. A linear program serves the customers
+/// from each.
+pub fn cheapest_plan(instance: &FacilityLocation) -> Option<f64> {
+    let (sites, customers) = (instance.sites().len(), instance.customers());
+    (1..1_usize << sites)
+        .filter_map(|set| {
+            let open = || (0..sites).filter(|site| set >> site & 1 == 1);
+            let fixed: f64 = open().map(|site| instance.sites()[site].fixed_cost).sum();
+            let free = |site: usize| Site { fixed_cost: 0.0, ..instance.sites()[site] };
+            let costs: Vec<f64> = open().flat_map(|site| instance.costs(site)).copied().collect();
+            debug_assert_eq!(costs.len(), open().count() * customers);
+            let rest = FacilityLocation::new(open().map(free).collect(), instance.demands().to_vec(), costs).unwrap();
+            location_lp(&rest).map(|(service, _)| fixed + service)
+        })
+        .reduce(f64::min)
 }

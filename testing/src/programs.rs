@@ -1,7 +1,7 @@
 //! The linear programs whose optima are those of the Lagrangian duals.
 
 use bundlenet::Sense;
-use bundlenet_problems::{Assignment, NetworkDesign};
+use bundlenet_problems::{Assignment, FacilityLocation, NetworkDesign};
 use microlp::{ComparisonOp, OptimizationDirection, Solution, SolveOutcome, Variable};
 
 use crate::reference::TableKnapsack;
@@ -180,4 +180,53 @@ pub fn pattern_lp_shares(instance: &Assignment) -> Option<(f64, Vec<f64>)> {
             .for_each(|item| shares[bin * items + item] += solution[part]);
     }
     Some((solution.objective(), shares))
+}
+
+/// Optimum and shares, by site, then customer, of the strong LP of facility location; `None` if it has no
+/// solution.
+pub fn location_lp(instance: &FacilityLocation) -> Option<(f64, Vec<f64>)> {
+    let mut lp = microlp::Problem::new(OptimizationDirection::Minimize);
+    let customers = instance.customers();
+    let total = instance.total_demand();
+    let mut served = vec![vec![]; customers];
+    let mut shares = vec![];
+    for (index, site) in instance.sites().iter().enumerate() {
+        let opening = lp.add_var(site.fixed_cost, (0.0, 1.0));
+        let mut load = vec![(opening, -site.capacity.min(total))];
+        for (customer, row) in served.iter_mut().enumerate() {
+            let share = lp.add_var(instance.costs(index)[customer], (0.0, 1.0));
+            shares.push(share);
+            row.push((share, 1.0));
+            load.push((share, instance.demands()[customer]));
+            lp.add_constraint([(share, 1.0), (opening, -1.0)], ComparisonOp::Le, 0.0);
+        }
+        lp.add_constraint(load, ComparisonOp::Le, 0.0);
+    }
+    for row in served {
+        lp.add_constraint(row, ComparisonOp::Eq, 1.0);
+    }
+    let solution = feasible(lp.solve())?;
+    Some((solution.objective(), shares.iter().map(|&share| solution[share]).collect()))
+}
+
+/// Optimum and multipliers of the dual of the strong LP of facility location.
+pub fn location_dual_lp(instance: &FacilityLocation) -> (f64, Vec<f64>) {
+    let mut lp = microlp::Problem::new(OptimizationDirection::Maximize);
+    let customers = instance.customers();
+    let total = instance.total_demand();
+    let multipliers: Vec<Variable> =
+        (0..customers).map(|_| lp.add_var(1.0, (f64::NEG_INFINITY, f64::INFINITY))).collect();
+    for (index, site) in instance.sites().iter().enumerate() {
+        let price = lp.add_var(0.0, (0.0, f64::INFINITY));
+        let mut opening = vec![(price, site.capacity.min(total)), (lp.add_var(-1.0, (0.0, f64::INFINITY)), -1.0)];
+        for (customer, &multiplier) in multipliers.iter().enumerate() {
+            let rent = lp.add_var(0.0, (0.0, f64::INFINITY));
+            opening.push((rent, 1.0));
+            let row = [(multiplier, 1.0), (price, -instance.demands()[customer]), (rent, -1.0)];
+            lp.add_constraint(row, ComparisonOp::Le, instance.costs(index)[customer]);
+        }
+        lp.add_constraint(opening, ComparisonOp::Le, site.fixed_cost);
+    }
+    let solution = solved(lp.solve());
+    (solution.objective(), multipliers.iter().map(|&variable| solution[variable]).collect())
 }

@@ -2,7 +2,7 @@
 //! them.
 
 use bundlenet::Sense;
-use bundlenet_problems::{Assignment, NetworkDesign};
+use bundlenet_problems::{Assignment, FacilityLocation, NetworkDesign};
 
 /// `min cost'x` over `0 <= x <= limit`, `sum x <= capacity`, by sorting.
 pub struct SortedKnapsack {
@@ -158,6 +158,47 @@ impl PlainAssignmentDual {
             let capacity = self.instance.capacities()[bin] as usize;
             value += sign * self.knapsack.solve(&self.profits, self.instance.weights(bin), capacity, &mut self.chosen);
             self.chosen.iter().for_each(|&item| subgradient[item] -= 1.0);
+        }
+        value
+    }
+}
+
+/// The dual of facility location, site by site.
+pub struct PlainFacilityLocationDual {
+    instance: FacilityLocation,
+    order: Vec<usize>,
+    shares: Vec<f64>,
+}
+
+impl PlainFacilityLocationDual {
+    pub fn new(instance: &FacilityLocation) -> Self {
+        let customers = instance.customers();
+        Self { instance: instance.clone(), order: Vec::with_capacity(customers), shares: vec![0.0; customers] }
+    }
+
+    pub fn evaluate(&mut self, point: &[f64], subgradient: &mut [f64]) -> f64 {
+        let mut value: f64 = point.iter().sum();
+        subgradient.fill(1.0);
+        for (index, site) in self.instance.sites().iter().enumerate() {
+            let (costs, demands) = (self.instance.costs(index), self.instance.demands());
+            let reduced = |customer: usize| costs[customer] - point[customer];
+            let key = |customer: usize| reduced(customer) / demands[customer];
+            self.order.clear();
+            self.order.extend((0..point.len()).filter(|&customer| reduced(customer) < 0.0));
+            self.order.sort_unstable_by(|&one, &other| key(one).total_cmp(&key(other)));
+            self.shares.fill(0.0);
+            let (mut left, mut total) = (site.capacity, site.fixed_cost);
+            for &customer in &self.order {
+                // A customer without demand comes first and takes nothing.
+                let share = if demands[customer] > 0.0 { (left / demands[customer]).min(1.0) } else { 1.0 };
+                self.shares[customer] = share;
+                left = (left - share * demands[customer]).max(0.0);
+                total += share * reduced(customer);
+            }
+            if total < 0.0 {
+                value += total;
+                subgradient.iter_mut().zip(&self.shares).for_each(|(entry, share)| *entry -= share);
+            }
         }
         value
     }

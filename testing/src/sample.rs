@@ -1,11 +1,12 @@
-//! Small instances of both families, random and by hand.
+//! Small instances of all families, random and by hand.
 
 use std::io::Write;
 
 use bundlenet::Sense;
 use bundlenet_linalg::Stream;
+use bundlenet_problems::facility_location::Site;
 use bundlenet_problems::network_design::{Arc, Commodity};
-use bundlenet_problems::{Assignment, NetworkDesign};
+use bundlenet_problems::{Assignment, FacilityLocation, NetworkDesign};
 use proptest::prelude::*;
 
 /// Networks with parallel arcs, loops, real data and ties.
@@ -84,6 +85,49 @@ pub fn tiny_assignment() -> impl Strategy<Value = Assignment> {
     ((1_usize..4, 1_usize..6).prop_flat_map(data), sense).prop_map(|((capacities, profits, weights), sense)| {
         let items = profits.len() / capacities.len();
         Assignment::new(sense, items, capacities, profits, weights).unwrap()
+    })
+}
+
+/// Facility location with sites without limit, customers without demand, real data and ties.
+pub fn location() -> impl Strategy<Value = FacilityLocation> {
+    (1_usize..6, 1_usize..20).prop_flat_map(|(sites, customers)| {
+        let capacity = prop_oneof![8 => 0.5..60.0_f64, 1 => Just(f64::INFINITY), 1 => (1_i32..40).prop_map(f64::from)];
+        let site = (capacity, -5.0..60.0_f64).prop_map(|(capacity, fixed_cost)| Site { capacity, fixed_cost });
+        let demand = prop_oneof![8 => 0.0..20.0_f64, 1 => Just(0.0), 2 => (1_i32..9).prop_map(f64::from)];
+        let cost = prop_oneof![(0_i32..9).prop_map(f64::from), -2.0..15.0_f64];
+        (
+            prop::collection::vec(site, sites),
+            prop::collection::vec(demand, customers),
+            prop::collection::vec(cost, sites * customers),
+        )
+            .prop_map(|(sites, demands, costs)| FacilityLocation::new(sites, demands, costs).unwrap())
+    })
+}
+
+/// The same with one site without limit, so that there is a solution.
+pub fn feasible_location() -> impl Strategy<Value = FacilityLocation> {
+    (location(), 0.5..60.0_f64).prop_map(|(instance, fixed_cost)| {
+        let mut sites = instance.sites().to_vec();
+        let mut costs: Vec<f64> = (0..sites.len()).flat_map(|site| instance.costs(site)).copied().collect();
+        sites.push(Site { capacity: instance.total_demand().max(1.0), fixed_cost });
+        costs.extend(vec![12.0; instance.customers()]);
+        FacilityLocation::new(sites, instance.demands().to_vec(), costs).unwrap()
+    })
+}
+
+/// Facility location with whole data, small enough to try all sets of open sites.
+pub fn tiny_location() -> impl Strategy<Value = FacilityLocation> {
+    let data = |(sites, customers): (usize, usize)| {
+        (
+            prop::collection::vec((1_i32..9, 0_i32..20), sites),
+            prop::collection::vec(0_i32..4, customers),
+            prop::collection::vec(0_i32..9, sites * customers),
+        )
+    };
+    (1_usize..5, 1_usize..5).prop_flat_map(data).prop_map(|(sites, demands, costs)| {
+        let site = |(capacity, cost): (i32, i32)| Site { capacity: capacity.into(), fixed_cost: cost.into() };
+        let numbers = |numbers: Vec<i32>| numbers.into_iter().map(f64::from).collect();
+        FacilityLocation::new(sites.into_iter().map(site).collect(), numbers(demands), numbers(costs)).unwrap()
     })
 }
 
@@ -173,4 +217,26 @@ pub const ASSIGNMENT_JSON: &str = r#"{"instance": {"I": 3, "J": 2,
   "w": [[1, 1, 2],
         [2, 1, 1]]},
  "labels": {"Ld": 9.0}}
+"#;
+
+/// Two sites, three customers, one of them without demand, as facility location text.
+pub const LOCATION_TEXT: &str = "\
+2 3
+5 10
+inf 20
+4
+1 2
+0
+3 4
+2
+5 6
+";
+
+/// The same, as JSON.
+pub const LOCATION_JSON: &str = r#"{"instance": {"sites": 2, "customers": 3,
+  "capacity": [5, null],
+  "fixed_cost": [10, 20],
+  "demand": [4, 0, 2],
+  "cost": [[1, 3, 5],
+           [2, 4, 6]]}}
 "#;

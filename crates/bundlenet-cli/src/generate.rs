@@ -12,7 +12,7 @@ use crate::run::progress;
 /// Generate a data set: a folder of instances and a manifest; the same seed gives the same data
 #[derive(Args)]
 pub(crate) struct Generate {
-    /// mc-sml-40, mc-sml-var, mc-big-40, mc-big-var, ga-10-100 or ga-20-400
+    /// mc-sml-40, mc-sml-var, mc-big-40, mc-big-var, ga-10-100, ga-20-400, cfl-20-50 or cfl-100-1000
     #[arg(value_name = "FAMILY")]
     family: Family,
     /// Number of instances; a larger data set contains the smaller one of the same seed
@@ -24,7 +24,8 @@ pub(crate) struct Generate {
     /// Folder to write to
     #[arg(long, value_name = "DIR")]
     out: PathBuf,
-    /// Instance to vary: the new ones have its graph, and demands and costs (profits and weights) with its statistics
+    /// Instance to vary: the new ones have its graph, and demands and costs (profits and weights) with its statistics;
+    /// not for facility location
     #[arg(long, value_name = "FILE")]
     base: Option<PathBuf>,
     /// Number of commodities of every network design instance [default: that of the family]

@@ -12,7 +12,7 @@ use crate::output;
 /// An instance in a file.
 #[derive(Args)]
 pub(crate) struct Instance {
-    /// Instance: JSON, .dat, .dow or generalised assignment text, plain or gzip
+    /// Instance: JSON, .dat, .dow, or text of generalised assignment or facility location, plain or gzip
     #[arg(value_name = "FILE")]
     pub(crate) file: PathBuf,
     #[command(flatten)]
@@ -29,6 +29,9 @@ pub(crate) struct Reading {
     /// Number of the problem in a file with several problems, counted from 1
     #[arg(long, value_name = "N")]
     problem: Option<usize>,
+    /// Capacity of every site of a facility location file that has the word `capacity` in its place
+    #[arg(long, value_name = "C")]
+    capacity: Option<f64>,
 }
 
 #[derive(Clone, Copy, ValueEnum)]
@@ -53,16 +56,19 @@ impl Instance {
 
     /// The chosen problem, and the source it is from.
     pub(crate) fn read_with_source(&self) -> Result<(Source, Problem), Failure> {
-        let Reading { sense, problem } = self.reading;
-        let source = Source::read(&self.file, sense.map(Into::into))?;
-        Ok((source.clone(), source.choose(problem)?))
+        let options = self.reading.options();
+        let source = Source::read(&self.file, options)?;
+        Ok((source.clone(), source.choose(options.problem)?))
     }
 }
 
 impl Reading {
     pub(crate) fn read(&self, file: &Path) -> Result<Problem, Failure> {
-        let options = ReadOptions { sense: self.sense.map(Into::into), problem: self.problem };
-        Ok(Problem::read(file, options)?)
+        Ok(Problem::read(file, self.options())?)
+    }
+
+    fn options(&self) -> ReadOptions {
+        ReadOptions { sense: self.sense.map(Into::into), problem: self.problem, capacity: self.capacity }
     }
 }
 

@@ -74,6 +74,16 @@ fn sizes(problem: &Problem) -> Vec<(&'static str, Value, &'static str)> {
             ("items", instance.items().into(), ""),
             ("tightness", instance.tightness().into(), "mean weight of all items / total capacity"),
         ],
+        Problem::FacilityLocation(instance) => vec![
+            ("sites", instance.sites().len().into(), ""),
+            ("customers", instance.customers().into(), ""),
+            ("total demand", instance.total_demand().into(), ""),
+            (
+                "capacity ratio",
+                instance.capacity_ratio().into(),
+                "total capacity / total demand, no site with more than the demand",
+            ),
+        ],
     }
 }
 
@@ -104,6 +114,7 @@ impl Report {
     fn rows(&self, problem: &Problem) -> Vec<(&'static str, String)> {
         let family = match (problem, self.problem_sense) {
             (Problem::NetworkDesign(_), _) => "multicommodity network design (MC), minimised",
+            (Problem::FacilityLocation(_), _) => "capacitated facility location (CFL), minimised",
             (Problem::Assignment(_), "max") => "generalised assignment (GA), maximised, each item at most once",
             (Problem::Assignment(_), _) => "generalised assignment (GA), minimised, each item exactly once",
         };

@@ -110,6 +110,7 @@ pub(crate) fn problem_name(problem: &Problem) -> &'static str {
     match problem {
         Problem::NetworkDesign(_) => "network-design",
         Problem::Assignment(_) => "assignment",
+        Problem::FacilityLocation(_) => "facility-location",
     }
 }
 

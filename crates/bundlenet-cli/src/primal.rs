@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use bundlenet_problems::assignment::Placement;
+use bundlenet_problems::facility_location::Plan;
 use bundlenet_problems::network_design::Design;
 use bundlenet_problems::{ProblemPrimal, Recovered, Violation};
 use serde::Serialize;
@@ -39,11 +40,21 @@ struct Shares {
     shares: Vec<(usize, usize, f64)>,
 }
 
+#[derive(Serialize)]
+struct Service {
+    value: f64,
+    /// Open sites, and how far each is open.
+    openings: Vec<(usize, f64)>,
+    /// Customers, sites, and the share of the customer that the site serves.
+    shares: Vec<(usize, usize, f64)>,
+}
+
 /// Writes the primal solutions of a run as one JSON object.
 pub(crate) fn write(path: &Path, subject: &Subject, bound: f64, primal: &ProblemPrimal) -> Result<(), Failure> {
     let text = match primal {
         ProblemPrimal::NetworkDesign(recovered) => text(subject, bound, recovered, flows),
         ProblemPrimal::Assignment(recovered) => text(subject, bound, recovered, shares),
+        ProblemPrimal::FacilityLocation(recovered) => text(subject, bound, recovered, service),
     };
     output::file(path, &(text? + "\n"))
 }
@@ -85,4 +96,17 @@ fn shares(placement: &Placement) -> Shares {
         shares.filter(|(_, share)| **share != 0.0).map(move |(bin, &share)| (item, bin, share))
     };
     Shares { value: placement.value(), shares: (0..placement.items()).flat_map(of_item).collect() }
+}
+
+fn service(plan: &Plan) -> Service {
+    let of_customer = |customer: usize| {
+        let shares = plan.shares(customer).iter().enumerate();
+        shares.filter(|(_, share)| **share != 0.0).map(move |(site, &share)| (customer, site, share))
+    };
+    let openings = plan.openings().iter().copied().enumerate();
+    Service {
+        value: plan.cost(),
+        openings: openings.filter(|(_, opening)| *opening != 0.0).collect(),
+        shares: (0..plan.customers()).flat_map(of_customer).collect(),
+    }
 }

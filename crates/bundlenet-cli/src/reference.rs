@@ -26,6 +26,9 @@ pub(crate) struct Reference {
     /// Sense of a generalised assignment file that does not state it [default: min for text, max for JSON]
     #[arg(long, value_enum)]
     sense: Option<SenseName>,
+    /// Capacity of every site of a facility location file that has the word `capacity` in its place
+    #[arg(long, value_name = "C")]
+    capacity: Option<f64>,
     /// Most seconds for each instance
     #[arg(long, value_name = "S", default_value_t = 600.0)]
     time_limit: f64,
@@ -91,7 +94,7 @@ impl Reference {
         settings: &Settings,
         interrupt: &AtomicBool,
     ) -> Result<(Optimum, bool), Failure> {
-        let options = ReadOptions { sense: self.sense.map(Into::into), problem: None };
+        let options = ReadOptions { sense: self.sense.map(Into::into), problem: None, capacity: self.capacity };
         let problem = Problem::read(path, options)?;
         let mut dual = problem.dual();
         let fingerprint = example_of(name, problem).fingerprint()?;

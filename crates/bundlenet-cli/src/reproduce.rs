@@ -68,7 +68,7 @@ impl Reproduce {
         let families = match (self.families.is_empty(), self.table) {
             (false, _) => self.families.clone(),
             (true, Table::Sampling) => vec![Family::McSml40],
-            (true, _) => Family::ALL.to_vec(),
+            (true, _) => Family::PAPER.to_vec(),
         };
         let sets: Result<Vec<DataSet>, Failure> = families.iter().map(|family| self.data_set(*family)).collect();
         match self.table {
@@ -93,7 +93,7 @@ impl Reproduce {
     }
 
     fn cross(&self, sets: Vec<DataSet>) -> Result<(), Failure> {
-        let mut models = self.load_models(&Family::ALL)?;
+        let mut models = self.load_models(&Family::PAPER)?;
         models.push(network(&Model::general(), "general")?);
         run_campaign(&self.options("", &[]), sets, &|_| models.clone()).map(drop)
     }

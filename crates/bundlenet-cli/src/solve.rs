@@ -284,6 +284,9 @@ impl Solve {
             Problem::Assignment(instance) => {
                 format!("generalised assignment, {} bins, {} items", instance.bins(), instance.items())
             }
+            Problem::FacilityLocation(instance) => {
+                format!("facility location, {} sites, {} customers", instance.sites().len(), instance.customers())
+            }
         };
         let given = [
             self.start.as_ref().map(|path| format!(", from {}", path.display())),

@@ -304,6 +304,51 @@ fn solve_proves_assignments_and_its_multipliers_attain_the_value() {
     assert!((value - attained).abs() <= 1e-9 * value.abs(), "{value} {attained}");
 }
 
+const LOCATION: &str = "2 3\n5 10\n4 20\n4\n1 2\n0\n3 4\n2\n5 6\n";
+
+#[test]
+fn facility_location_is_a_family_like_the_others() {
+    let folder = Folder::new();
+    let file = folder.file("small.txt", LOCATION);
+    let report = json(&[&"inspect", &file, &"--json"]);
+    assert_eq!((&report["problem"], &report["format"]), (&"facility-location".into(), &"text".into()));
+    assert_eq!((&report["sites"], &report["customers"], &report["components"]), (&2.into(), &3.into(), &2.into()));
+    assert_eq!(report["capacity_ratio"].as_f64(), Some(9.0 / 6.0));
+    let primal = folder.path("primal.json");
+    let report = json(&[&"solve", &file, &"--json", &"--quiet", &"--safe", &"--primal", &primal]);
+    // Both sites have to be open. The first one is better by 1 for all, and has no room for one of 6 units. Customer 0
+    // loses least by it: 1/4.
+    assert_eq!(report["feasible_value"].as_f64(), Some(30.0 + 1.25 + 3.0 + 5.0));
+    let (value, safe) = (report["value"].as_f64().unwrap(), report["safe_bound"].as_f64().unwrap());
+    assert!(value <= 39.25 + 1e-9 && (value - safe).abs() < 1e-9, "{value} {safe}");
+    let primal: Value = serde_json::from_slice(&std::fs::read(&primal).unwrap()).unwrap();
+    assert_eq!(primal["feasible"]["openings"], serde_json::json!([[0, 1.0], [1, 1.0]]));
+    // There and back.
+    let (there, back) = (folder.path("a.json"), folder.path("back.txt"));
+    assert!(run(&[&"convert", &file, &there]).status.success());
+    assert!(run(&[&"convert", &there, &back]).status.success());
+    assert_eq!(std::fs::read_to_string(&back).unwrap(), LOCATION);
+    assert_eq!(failure(&[&"convert", &file, &folder.path("a.dat")]).0, 2);
+    // Costs that are not whole have no safe bound.
+    let fractions = folder.file("fractions.txt", LOCATION.replace("5 6", "5.5 6"));
+    let (code, message) = failure(&[&"solve", &fractions, &"--safe", &"--quiet"]);
+    assert!(code == 2 && message.contains("customer 2 from site 0") && message.contains("5.5"), "{message}");
+    // A capacity that is left open.
+    let open = folder.file("open.txt", LOCATION.replace("5 10", "capacity 10"));
+    let (code, message) = failure(&[&"inspect", &open]);
+    assert!(code == 2 && message.contains("open.txt: line 2") && message.contains("--capacity"), "{message}");
+    assert!(run(&[&"inspect", &open, &"--capacity=5"]).status.success());
+    // Too little capacity for the demand.
+    let tight = folder.file("tight.txt", LOCATION.replace("5 10", "1 10"));
+    let report = json(&[&"solve", &tight, &"--json", &"--quiet"]);
+    assert_eq!((&report["status"], report["certificate"].is_null()), (&"unbounded".into(), true));
+    // The optima of a generated folder.
+    let out = folder.path("optima.json");
+    let files = generated(&folder, "cfl-20-50", 2);
+    assert!(run(&[&"reference", &files[0], &files[1], &"--out", &out]).status.success());
+    assert!(std::fs::read_to_string(&out).unwrap().contains("cfl-2"));
+}
+
 #[test]
 fn solve_takes_many_files() {
     let folder = Folder::new();

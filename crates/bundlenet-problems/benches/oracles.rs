@@ -15,7 +15,9 @@ use std::time::Instant;
 use bundlenet::{Function, Oracle, Sense};
 use bundlenet_problems::{Assignment, BinaryKnapsack, ContinuousKnapsack, Family, Generator, Problem, ReadOptions};
 use bundlenet_testing::public::data_if_present;
-use bundlenet_testing::reference::{PlainAssignmentDual, PlainNetworkDesignDual, SortedKnapsack, TableKnapsack};
+use bundlenet_testing::reference::{
+    PlainAssignmentDual, PlainFacilityLocationDual, PlainNetworkDesignDual, SortedKnapsack, TableKnapsack,
+};
 
 /// Points of a projected subgradient method with steps that shrink: coarse at first, then close to the optimum.
 fn trajectory(dual: &mut dyn Oracle, steps: usize) -> Vec<Vec<f64>> {
@@ -104,6 +106,15 @@ fn bench_problem(name: &str, problem: &Problem, bar: &str) {
         }
         Problem::Assignment(instance) => {
             let mut plain = PlainAssignmentDual::new(instance);
+            let mut plain = || {
+                points.iter().for_each(|point| {
+                    black_box(plain.evaluate(black_box(point), &mut other));
+                });
+            };
+            race(rounds, points.len(), &mut ours, &mut plain)
+        }
+        Problem::FacilityLocation(instance) => {
+            let mut plain = PlainFacilityLocationDual::new(instance);
             let mut plain = || {
                 points.iter().for_each(|point| {
                     black_box(plain.evaluate(black_box(point), &mut other));
@@ -237,6 +248,8 @@ fn bench_oracles() {
         (Family::McBig40, ""),
         (Family::Ga10x100, ""),
         (Family::Ga20x400, "at most 200"),
+        (Family::Cfl20x50, ""),
+        (Family::Cfl100x1000, ""),
     ] {
         let problem = generated(family);
         bench_problem(&format!("{family}, generated"), &problem, bar);
@@ -249,6 +262,9 @@ fn bench_oracles() {
         ("network-design/pN9_1.dat", "in proportion: 297 x 400 cells"),
         ("gap/e05100", ""),
         ("gap/e20100", ""),
+        ("facility-location/cap41.txt", ""),
+        ("facility-location/cap134.txt", ""),
+        ("facility-location/capa.txt.gz", ""),
     ] {
         if let Some(problem) = public(file) {
             bench_problem(file, &problem, bar);
@@ -258,7 +274,7 @@ fn bench_oracles() {
 }
 
 fn bench_safe_bounds() {
-    for family in [Family::McSml40, Family::McBig40, Family::Ga10x100, Family::Ga20x400] {
+    for family in [Family::McSml40, Family::McBig40, Family::Ga10x100, Family::Ga20x400, Family::Cfl100x1000] {
         bench_safe_bound(&format!("{family}, generated"), &generated(family));
     }
     bench_safe_bound("mc-sml-40 with 400 commodities, generated", &many_commodities());

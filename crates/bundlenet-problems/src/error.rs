@@ -92,6 +92,13 @@ pub enum Element {
     Profit { bin: usize, item: usize },
     Weights,
     Weight { bin: usize, item: usize },
+    Sites,
+    Customers,
+    SiteCapacity(usize),
+    SiteCost(usize),
+    CustomerDemand(usize),
+    ServiceCosts,
+    ServiceCost { site: usize, customer: usize },
 }
 
 impl fmt::Display for Element {
@@ -122,6 +129,15 @@ impl fmt::Display for Element {
             }
             Self::Weights => write!(formatter, "weights"),
             Self::Weight { bin, item } => write!(formatter, "weight of item {item} in bin {bin}"),
+            Self::Sites => write!(formatter, "sites"),
+            Self::Customers => write!(formatter, "customers"),
+            Self::SiteCapacity(site) => write!(formatter, "capacity of site {site}"),
+            Self::SiteCost(site) => write!(formatter, "fixed cost of site {site}"),
+            Self::CustomerDemand(customer) => write!(formatter, "demand of customer {customer}"),
+            Self::ServiceCosts => write!(formatter, "costs of service"),
+            Self::ServiceCost { site, customer } => {
+                write!(formatter, "cost of serving customer {customer} from site {site}")
+            }
         }
     }
 }

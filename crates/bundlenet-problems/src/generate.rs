@@ -6,13 +6,13 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Format, Problem, assignment, network_design};
+use super::{Format, Problem, assignment, facility_location, network_design};
 use crate::error::Error;
 
 /// Changes whenever the same seed would give other instances; part of every manifest.
 pub const GENERATOR_VERSION: u32 = 1;
 
-/// The six data-set families of the Bundle Network paper.
+/// A family of data sets: the six of the Bundle Network paper, and two of facility location.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Family {
@@ -32,11 +32,29 @@ pub enum Family {
     /// Generalised assignment, 20 bins, 400 items.
     #[serde(rename = "ga-20-400")]
     Ga20x400,
+    /// Facility location, 20 sites, 50 customers.
+    #[serde(rename = "cfl-20-50")]
+    Cfl20x50,
+    /// Facility location, 100 sites, 1000 customers.
+    #[serde(rename = "cfl-100-1000")]
+    Cfl100x1000,
 }
 
 impl Family {
     /// All of them.
-    pub const ALL: [Self; 6] =
+    pub const ALL: [Self; 8] = [
+        Self::McSml40,
+        Self::McSmlVar,
+        Self::McBig40,
+        Self::McBigVar,
+        Self::Ga10x100,
+        Self::Ga20x400,
+        Self::Cfl20x50,
+        Self::Cfl100x1000,
+    ];
+
+    /// Those of the Bundle Network paper.
+    pub const PAPER: [Self; 6] =
         [Self::McSml40, Self::McSmlVar, Self::McBig40, Self::McBigVar, Self::Ga10x100, Self::Ga20x400];
 
     /// The name used on the command line and in manifests.
@@ -49,11 +67,17 @@ impl Family {
             Self::McBigVar => "mc-big-var",
             Self::Ga10x100 => "ga-10-100",
             Self::Ga20x400 => "ga-20-400",
+            Self::Cfl20x50 => "cfl-20-50",
+            Self::Cfl100x1000 => "cfl-100-1000",
         }
     }
 
     fn is_network_design(self) -> bool {
-        !matches!(self, Self::Ga10x100 | Self::Ga20x400)
+        matches!(self, Self::McSml40 | Self::McSmlVar | Self::McBig40 | Self::McBigVar)
+    }
+
+    fn is_facility_location(self) -> bool {
+        matches!(self, Self::Cfl20x50 | Self::Cfl100x1000)
     }
 }
 
@@ -133,16 +157,19 @@ impl Generator {
     /// anew with the statistics of the given ones.
     ///
     /// # Errors
-    /// If the instance is of another problem than the family.
+    /// If the instance is of another problem than the family, or if the family takes no base: facility location does not
+    /// know the places of an instance.
     pub fn with_base(mut self, name: &str, base: Problem) -> Result<Self, Error> {
-        let fits = self.family.is_network_design() == matches!(base, Problem::NetworkDesign(_));
+        let (expected, fits) = match (self.family, &base) {
+            (family, _) if family.is_facility_location() => ("no base", false),
+            (family, base) if family.is_network_design() => {
+                ("a network design base", matches!(base, Problem::NetworkDesign(_)))
+            }
+            (_, base) => ("a generalised assignment base", matches!(base, Problem::Assignment(_))),
+        };
         if !fits {
-            let (expected, found) = if self.family.is_network_design() {
-                ("a network design base", "a generalised assignment instance")
-            } else {
-                ("a generalised assignment base", "a network design instance")
-            };
-            return Err(Error::Generate { family: self.family, expected, found: found.to_string() });
+            let found = format!("a {} instance", base.family_name());
+            return Err(Error::Generate { family: self.family, expected, found });
         }
         self.base = Some((name.to_string(), base));
         Ok(self)
@@ -170,17 +197,16 @@ impl Generator {
     /// # Errors
     /// If the base graph is too tight for demands drawn with its statistics, or if there are too many commodities.
     pub fn instance(&self, index: usize) -> Result<Generated, Error> {
-        let (name, group, problem) = match &self.base {
-            Some((_, Problem::Assignment(base))) => {
-                assignment::generate::instance(self.family, self.seed, Some(base), index)
-            }
-            Some((_, Problem::NetworkDesign(base))) => {
-                network_design::generate::instance(self.family, self.seed, Some(base), self.commodities, index)?
-            }
-            None if self.family.is_network_design() => {
-                network_design::generate::instance(self.family, self.seed, None, self.commodities, index)?
-            }
-            None => assignment::generate::instance(self.family, self.seed, None, index),
+        let Self { family, seed, commodities, .. } = *self;
+        let base = self.base.as_ref().map(|(_, base)| base);
+        let (name, group, problem) = if family.is_network_design() {
+            let base = if let Some(Problem::NetworkDesign(base)) = base { Some(base) } else { None };
+            network_design::generate::instance(family, seed, base, commodities, index)?
+        } else if family.is_facility_location() {
+            facility_location::generate::instance(family, seed, index)
+        } else {
+            let base = if let Some(Problem::Assignment(base)) = base { Some(base) } else { None };
+            assignment::generate::instance(family, seed, base, index)
         };
         Ok(Generated { name, group, split: Split::of_group(group), problem })
     }

@@ -8,7 +8,7 @@ use super::text::{JsonStep, json_line};
 use crate::error::{InvalidInstance, ParseError};
 use bundlenet::Sense;
 
-/// The fields of both problem families, under their published names. Other fields are ignored.
+/// The fields of all problem families, under their published names, or ours. Other fields are ignored.
 #[derive(Deserialize)]
 pub(crate) struct Fields {
     #[serde(rename = "N")]
@@ -35,6 +35,17 @@ pub(crate) struct Fields {
     pub(crate) profits: Option<Vec<Vec<f64>>>,
     #[serde(rename = "w")]
     pub(crate) weights: Option<Vec<Vec<f64>>>,
+    pub(crate) sites: Option<f64>,
+    pub(crate) customers: Option<f64>,
+    /// A site without a number has no limit.
+    #[serde(rename = "capacity")]
+    pub(crate) site_capacity: Option<Vec<Option<f64>>>,
+    #[serde(rename = "fixed_cost")]
+    pub(crate) site_cost: Option<Vec<f64>>,
+    #[serde(rename = "demand")]
+    pub(crate) customer_demand: Option<Vec<f64>>,
+    #[serde(rename = "cost")]
+    pub(crate) service_cost: Option<Vec<Vec<f64>>>,
     /// Not in the published files, which all maximise.
     pub(crate) sense: Option<SenseField>,
     instance: Option<Box<Fields>>,
@@ -91,17 +102,18 @@ impl<'a> RawInstance<'a> {
         self.error(&path, expected, invalid.found)
     }
 
-    /// The error for a file with the fields of neither family.
+    /// The error for a file with the fields of no family.
     pub(crate) fn unknown(&self) -> ParseError {
-        let expected = "the fields N, tail, head, f, c, o, d, q, r (network design) or I, J, c, p, w (assignment)";
-        self.error(&[], expected.to_string(), "neither".to_string())
+        let expected = "the fields N, tail, head, f, c, o, d, q, r (network design), I, J, c, p, w (assignment) or \
+            sites, customers, capacity, fixed_cost, demand, cost (facility location)";
+        self.error(&[], expected.to_string(), "none of them".to_string())
     }
 
     fn present<T>(&self, key: &'static str, field: Option<T>) -> Result<T, ParseError> {
         field.ok_or_else(|| self.error(&[], format!("a field {key:?}"), "none".to_string()))
     }
 
-    pub(crate) fn list<'b>(&self, key: &'static str, field: Option<&'b [f64]>) -> Result<&'b [f64], ParseError> {
+    pub(crate) fn list<'b, T>(&self, key: &'static str, field: Option<&'b [T]>) -> Result<&'b [T], ParseError> {
         self.present(key, field)
     }
 

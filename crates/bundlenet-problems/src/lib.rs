@@ -16,6 +16,7 @@
 //! |---|---|
 //! | instances and their files | [`Problem`], [`Source`], [`Format`], [`ReadOptions`] |
 //! | network design | [`NetworkDesign`], [`NetworkDesignDual`], [`network_design`] |
+//! | facility location | [`FacilityLocation`], [`FacilityLocationDual`], [`facility_location`] |
 //! | generalised assignment | [`Assignment`], [`AssignmentDual`], [`assignment`] |
 //! | knapsack solvers | [`BinaryKnapsack`], [`ContinuousKnapsack`] |
 //! | data sets from a seed | [`Family`], [`Generator`], [`Manifest`] |
@@ -31,6 +32,7 @@ mod academic;
 pub mod assignment;
 mod error;
 mod examples;
+pub mod facility_location;
 mod format;
 mod generate;
 mod json;
@@ -45,6 +47,7 @@ pub use academic::Academic;
 pub use assignment::{Assignment, AssignmentDual};
 pub use error::{Element, Error, InvalidInstance, ParseError};
 pub use examples::{TrainingData, example_of, read_examples};
+pub use facility_location::{FacilityLocation, FacilityLocationDual};
 pub use format::Format;
 pub use generate::{Family, GENERATOR_VERSION, Generated, Generator, Manifest, ManifestEntry, Split};
 pub use knapsack::{BinaryKnapsack, ContinuousKnapsack, HardKnapsack};

@@ -5,9 +5,10 @@ use std::path::Path;
 use bundlenet::{Oracle, Primal, Sense};
 
 use crate::error::Error;
+use crate::format::TextLayout;
 use crate::{
-    Assignment, AssignmentDual, Format, NetworkDesign, NetworkDesignDual, ProblemPrimal, SafeBound, UnsafeBound,
-    assignment, json, network_design, text,
+    Assignment, AssignmentDual, FacilityLocation, FacilityLocationDual, Format, NetworkDesign, NetworkDesignDual,
+    ProblemPrimal, SafeBound, UnsafeBound, assignment, facility_location, json, network_design, text,
 };
 
 /// An instance of one of the families.
@@ -17,6 +18,8 @@ pub enum Problem {
     NetworkDesign(NetworkDesign),
     /// Generalised assignment (GA).
     Assignment(Assignment),
+    /// Capacitated facility location (CFL).
+    FacilityLocation(FacilityLocation),
 }
 
 /// Choices for files that leave something open.
@@ -27,6 +30,14 @@ pub struct ReadOptions {
     pub sense: Option<Sense>,
     /// Which problem of a file with several, counted from 1.
     pub problem: Option<usize>,
+    /// Capacity of every site of a facility location text that has the word `capacity` in its place.
+    pub capacity: Option<f64>,
+}
+
+impl From<Option<Sense>> for ReadOptions {
+    fn from(sense: Option<Sense>) -> Self {
+        Self { sense, ..Self::default() }
+    }
 }
 
 /// The content of a file.
@@ -44,21 +55,22 @@ pub struct Source {
 
 impl Source {
     /// Reads all instances of a file, plain or gzip. The extension of its name tells the format: `.json`, `.dat`,
-    /// `.dow`, `.txt` or `.gap`, also before `.gz`. Without one of these, the content does. `sense` is the sense of
-    /// a generalised assignment file that does not state its own.
+    /// `.dow`, `.txt` or `.gap`, also before `.gz`. Without one of these, the content does. `options` are
+    /// [`ReadOptions`], or a sense alone. The choice of a problem is left to [`Source::choose`].
     ///
     /// # Errors
     /// If the file cannot be read, or if its content is not in its format (with file, line, expected and found).
-    pub fn read(path: impl AsRef<Path>, sense: Option<Sense>) -> Result<Self, Error> {
+    pub fn read(path: impl AsRef<Path>, options: impl Into<ReadOptions>) -> Result<Self, Error> {
         let path = path.as_ref();
-        Self::parse(&path.display().to_string(), text::read_file(path)?, sense)
+        Self::parse(&path.display().to_string(), text::read_file(path)?, options)
     }
 
     /// Reads all instances in the bytes of a file. `file` is its name: it tells the format, and errors show it.
     ///
     /// # Errors
     /// As [`Source::read`].
-    pub fn parse(file: &str, bytes: Vec<u8>, sense: Option<Sense>) -> Result<Self, Error> {
+    pub fn parse(file: &str, bytes: Vec<u8>, options: impl Into<ReadOptions>) -> Result<Self, Error> {
+        let options = options.into();
         let is_gzip = text::is_gzip(&bytes);
         let bytes = text::decompress(bytes).map_err(|source| Error::Read { path: file.into(), source })?;
         // A title may be in any encoding. Bytes that are no text elsewhere fail as a wrong token.
@@ -66,22 +78,10 @@ impl Source {
         let text = text.strip_prefix('\u{feff}').unwrap_or(&text);
         let format = Format::of_name(file).unwrap_or_else(|| Format::detect(text));
         let problems = match format {
-            Format::Json => {
-                let raw = json::RawInstance::parse(file, text)?;
-                if raw.fields.tail.is_some() || raw.fields.nodes.is_some() {
-                    vec![Problem::NetworkDesign(network_design::parse::json(&raw)?)]
-                } else if raw.fields.bins.is_some() || raw.fields.items.is_some() {
-                    vec![Problem::Assignment(assignment::parse::json(&raw, sense)?)]
-                } else {
-                    return Err(raw.unknown().into());
-                }
-            }
+            Format::Json => vec![parse_json(file, text, options)?],
             Format::Dat => vec![Problem::NetworkDesign(network_design::parse::dat(file, text)?)],
             Format::Dow => vec![Problem::NetworkDesign(network_design::parse::dow(file, text)?)],
-            Format::AssignmentText => assignment::parse::text(file, text, sense.unwrap_or(Sense::Minimize))?
-                .into_iter()
-                .map(Problem::Assignment)
-                .collect(),
+            Format::Text => parse_text(file, text, options)?,
         };
         Ok(Self { file: file.to_string(), format, is_gzip, problems })
     }
@@ -100,6 +100,35 @@ impl Source {
     }
 }
 
+/// The instance in a JSON text. The fields tell the family.
+fn parse_json(file: &str, text: &str, options: ReadOptions) -> Result<Problem, Error> {
+    let raw = json::RawInstance::parse(file, text)?;
+    let fields = &raw.fields;
+    if fields.tail.is_some() || fields.nodes.is_some() {
+        Ok(Problem::NetworkDesign(network_design::parse::json(&raw)?))
+    } else if fields.bins.is_some() || fields.items.is_some() {
+        Ok(Problem::Assignment(assignment::parse::json(&raw, options.sense)?))
+    } else if fields.sites.is_some() || fields.customers.is_some() {
+        Ok(Problem::FacilityLocation(facility_location::parse::json(&raw)?))
+    } else {
+        Err(raw.unknown().into())
+    }
+}
+
+/// The instances in a plain text. Its layout tells the family.
+fn parse_text(file: &str, text: &str, options: ReadOptions) -> Result<Vec<Problem>, Error> {
+    match TextLayout::detect(text).unwrap_or_else(|| TextLayout::guess(text)) {
+        TextLayout::Location => {
+            let instance = facility_location::parse::text(file, text, options.capacity)?;
+            Ok(vec![Problem::FacilityLocation(instance)])
+        }
+        layout => {
+            let sense = options.sense.unwrap_or(Sense::Minimize);
+            Ok(assignment::parse::text(file, text, layout, sense)?.into_iter().map(Problem::Assignment).collect())
+        }
+    }
+}
+
 impl Problem {
     /// Reads an instance from a file in any known format, plain or gzip, as [`Source::read`] does.
     ///
@@ -107,7 +136,16 @@ impl Problem {
     /// If the file cannot be read, if its content is not in its format (with file, line, expected and found), or if it
     /// holds several problems and `options` chooses none.
     pub fn read(path: impl AsRef<Path>, options: ReadOptions) -> Result<Self, Error> {
-        Source::read(path, options.sense)?.choose(options.problem)
+        Source::read(path, options)?.choose(options.problem)
+    }
+
+    /// The family, as errors name it.
+    pub(crate) fn family_name(&self) -> &'static str {
+        match self {
+            Self::NetworkDesign(_) => "network design",
+            Self::Assignment(_) => "generalised assignment",
+            Self::FacilityLocation(_) => "facility location",
+        }
     }
 
     /// The instance as text in a format.
@@ -118,6 +156,7 @@ impl Problem {
         match self {
             Self::NetworkDesign(instance) => instance.to_text(format),
             Self::Assignment(instance) => instance.to_text(format),
+            Self::FacilityLocation(instance) => instance.to_text(format),
         }
     }
 
@@ -127,6 +166,7 @@ impl Problem {
         match self {
             Self::NetworkDesign(instance) => Box::new(NetworkDesignDual::new(instance)),
             Self::Assignment(instance) => Box::new(AssignmentDual::new(instance)),
+            Self::FacilityLocation(instance) => Box::new(FacilityLocationDual::new(instance)),
         }
     }
 
@@ -151,6 +191,7 @@ impl Problem {
         match self {
             Self::NetworkDesign(instance) => ProblemPrimal::NetworkDesign(instance.recover(primal)),
             Self::Assignment(instance) => ProblemPrimal::Assignment(instance.recover(primal)),
+            Self::FacilityLocation(instance) => ProblemPrimal::FacilityLocation(instance.recover(primal)),
         }
     }
 
@@ -164,6 +205,7 @@ impl Problem {
         match self {
             Self::NetworkDesign(instance) => instance.safe_bound(multipliers),
             Self::Assignment(instance) => instance.safe_bound(multipliers),
+            Self::FacilityLocation(instance) => instance.safe_bound(multipliers),
         }
     }
 
@@ -175,6 +217,7 @@ impl Problem {
         match self {
             Self::NetworkDesign(instance) => instance.check_integers(),
             Self::Assignment(instance) => instance.check_integers(),
+            Self::FacilityLocation(instance) => instance.check_integers(),
         }
     }
 }

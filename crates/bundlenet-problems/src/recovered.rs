@@ -1,6 +1,7 @@
 //! Solutions of a problem, recovered from the primal solution of a run.
 
 use super::assignment::Placement;
+use super::facility_location::Plan;
 use super::network_design::Design;
 
 /// Three primal solutions: the convex combination, a repaired one, and a feasible one.
@@ -40,6 +41,8 @@ pub enum ProblemPrimal {
     NetworkDesign(Recovered<Design>),
     /// Of generalised assignment.
     Assignment(Recovered<Placement>),
+    /// Of facility location.
+    FacilityLocation(Recovered<Plan>),
 }
 
 impl ProblemPrimal {
@@ -49,6 +52,7 @@ impl ProblemPrimal {
         match self {
             Self::NetworkDesign(recovered) => recovered.feasible.as_ref().map(Design::cost),
             Self::Assignment(recovered) => recovered.feasible.as_ref().map(Placement::value),
+            Self::FacilityLocation(recovered) => recovered.feasible.as_ref().map(Plan::cost),
         }
     }
 }

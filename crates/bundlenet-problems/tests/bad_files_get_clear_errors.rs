@@ -122,6 +122,35 @@ fn assignment_json() {
 }
 
 #[test]
+fn location_text() {
+    let text = sample::LOCATION_TEXT;
+    expect(text, "5 10", "0 10", 2, &["capacity of site 0", "positive", "found 0"]);
+    expect(text, "5 10", "-5 10", 2, &["capacity of site 0", "-5"]);
+    expect(text, "5 10", "nan 10", 2, &["capacity of site 1", "\"nan\""]);
+    expect(text, "5 10", "capacity 10", 2, &["capacity of site 1", "--capacity", "the word \"capacity\""]);
+    expect(text, "5 10", "5 inf", 2, &["fixed cost of site 1", "\"inf\""]);
+    expect(text, "\n4\n", "\n-4\n", 4, &["demand of customer 0", "nonnegative", "-4"]);
+    expect(text, "\n4\n", "\nx\n", 4, &["demand of customer 1", "\"x\""]);
+    expect(text, "3 4", "3 nan", 7, &["cost of serving customer 2 from site 2", "\"nan\""]);
+    // Too few numbers, or too many: the lines still show the family.
+    expect(text, "5 6\n", "5\n", 1, &["2 sites and 3 customers", "12 numbers left"]);
+    expect(text, "5 6\n", "5 6 7\n", 9, &["end of the file", "\"7\""]);
+    expect(text, "2 3\n", "2 30\n", 1, &["2 sites and 30 customers"]);
+    expect(text, "2 3\n", "2 4294967296\n", 1, &["customers", "2^27"]);
+}
+
+#[test]
+fn location_json() {
+    let text = sample::LOCATION_JSON;
+    expect(text, "[5, null]", "[5, 0]", 2, &["capacity of site 1", "positive", "found 0"]);
+    expect(text, "[5, null]", "[5]", 2, &["2 entries in \"capacity\"", "found 1"]);
+    expect(text, "[4, 0, 2]", "[4, 0, -2]", 4, &["demand of customer 2", "-2"]);
+    expect(text, "[2, 4, 6]", "[2, 4]", 6, &["3 entries in row 1 of \"cost\"", "found 2"]);
+    expect(text, "\"demand\"", "\"x\"", 1, &["a field \"demand\"", "none"]);
+    expect(text, "\"sites\": 2", "\"sites\": 2.5", 1, &["whole number sites", "2.5"]);
+}
+
+#[test]
 fn a_file_of_another_format_than_its_extension() {
     let texts = [
         ("dat", sample::DAT),
@@ -130,6 +159,8 @@ fn a_file_of_another_format_than_its_extension() {
         ("txt", sample::ASSIGNMENT_TEXT),
         ("gap", sample::ASSIGNMENT_TEXT),
         ("json", sample::ASSIGNMENT_JSON),
+        ("txt", sample::LOCATION_TEXT),
+        ("json", sample::LOCATION_JSON),
     ];
     for (own, text) in texts {
         for (extension, _) in texts {

@@ -6,8 +6,10 @@ use std::collections::BTreeMap;
 
 use bundlenet::{Domain, Lines, Minorants, Sense, SumOracle};
 use bundlenet_problems::network_design::Arc;
-use bundlenet_problems::{Assignment, AssignmentDual, NetworkDesign, NetworkDesignDual};
-use bundlenet_testing::programs::{pattern_lp_shares, strong_lp_flows};
+use bundlenet_problems::{
+    Assignment, AssignmentDual, FacilityLocation, FacilityLocationDual, NetworkDesign, NetworkDesignDual,
+};
+use bundlenet_testing::programs::{location_lp, pattern_lp_shares, strong_lp_flows};
 use bundlenet_testing::{cases, sample};
 use proptest::prelude::*;
 
@@ -67,9 +69,10 @@ fn flow_aggregate(instance: &NetworkDesign, flows: &[f64]) -> Lines {
     aggregate
 }
 
-fn share_aggregate(instance: &Assignment, shares: &[f64]) -> Lines {
+/// Shares, by component, then variable, as the slopes of cuts.
+fn share_aggregate(variables: usize, shares: &[f64]) -> Lines {
     let mut aggregate = Lines::new();
-    for shares in shares.chunks_exact(instance.items()) {
+    for shares in shares.chunks_exact(variables) {
         aggregate.push(0.0, shares.iter().enumerate().map(|(item, &share)| (item as u32, -share)));
     }
     aggregate
@@ -101,6 +104,32 @@ fn assert_solution(instance: &NetworkDesign, dual: &NetworkDesignDual, cost: f64
         assert!((0.0..=1.0).contains(design) && load <= arc.capacity * design + tolerance, "{arc:?} {load} {design}");
         total += arc.fixed_cost * design;
         size += arc.fixed_cost.abs();
+    }
+    assert!((total - cost).abs() <= 1e-11 * size, "{total} {cost}");
+}
+
+/// The proof rests on a solution of the strong relaxation with the claimed cost.
+fn assert_plan(instance: &FacilityLocation, dual: &FacilityLocationDual, cost: f64) {
+    let proof = dual.proof().unwrap();
+    assert_eq!(proof.cost(), cost);
+    let tolerance = 1e-11 * (1.0 + instance.total_demand());
+    let (mut total, mut size) = (0.0, 1.0);
+    let mut loads = vec![0.0; instance.sites().len()];
+    for customer in 0..instance.customers() {
+        let shares = proof.shares(customer);
+        assert!((shares.iter().sum::<f64>() - 1.0).abs() <= 1e-11, "{shares:?}");
+        for (site, &share) in shares.iter().enumerate() {
+            assert!(share >= 0.0 && share <= proof.openings()[site] + 1e-11, "{share} {:?}", proof.openings());
+            loads[site] += share * instance.demands()[customer];
+            total += share * instance.costs(site)[customer];
+            size += share * instance.costs(site)[customer].abs();
+        }
+    }
+    for ((site, load), opening) in instance.sites().iter().zip(loads).zip(proof.openings()) {
+        let capacity = site.capacity.min(instance.total_demand());
+        assert!((0.0..=1.0).contains(opening) && load <= capacity * opening + tolerance, "{site:?} {load} {opening}");
+        total += site.fixed_cost * opening;
+        size += site.fixed_cost.abs();
     }
     assert!((total - cost).abs() <= 1e-11 * size, "{total} {cost}");
 }
@@ -195,6 +224,61 @@ proptest! {
         }
     }
 
+    /// The repair succeeds if and only if there is a solution, up to round-off.
+    #[test]
+    fn services_never_prove_too_much(
+        instance in prop_oneof![sample::location(), sample::feasible_location(), sample::tiny_location()],
+        points in 1_usize..6, size in 0.0..80.0_f64, seed in any::<u64>(),
+    ) {
+        let mut dual = FacilityLocationDual::new(&instance);
+        let aggregate = combination(&mut dual, points, size, seed);
+        let total = instance.total_demand();
+        let capacity: f64 = instance.sites().iter().map(|site| site.capacity.min(total)).sum();
+        match dual.prove(&aggregate) {
+            Some(bound) => {
+                assert_plan(&instance, &dual, bound);
+                let Some((optimum, _)) = location_lp(&instance) else { panic!("there is no solution") };
+                prop_assert!(bound >= optimum - 1e-8 * optimum.abs().max(1.0), "{bound} < {optimum}");
+            }
+            None => prop_assert!(capacity <= total * (1.0 + 1e-9) && dual.proof().is_none(), "{capacity} {total}"),
+        }
+    }
+
+    /// Shares may be arbitrary, even negative.
+    #[test]
+    fn wrong_services_prove_nothing_wrong(
+        instance in prop_oneof![sample::location(), sample::feasible_location()], seed in any::<u64>(),
+    ) {
+        let mut next = numbers(seed);
+        let cells = instance.sites().len() * instance.customers();
+        let shares: Vec<f64> = (0..cells).map(|_| if next() < 0.5 { 0.0 } else { 1.4 * next() - 0.2 }).collect();
+        let mut dual = FacilityLocationDual::new(&instance);
+        if let Some(bound) = dual.prove(&share_aggregate(instance.customers(), &shares)) {
+            assert_plan(&instance, &dual, bound);
+        }
+    }
+
+    #[test]
+    fn optimal_services_prove_the_optimum(instance in sample::feasible_location(), seed in any::<u64>()) {
+        let (optimum, shares) = location_lp(&instance).unwrap();
+        let mut dual = FacilityLocationDual::new(&instance);
+        let scale = optimum.abs().max(1.0);
+        let bound = dual.prove(&share_aggregate(instance.customers(), &shares)).unwrap();
+        assert_plan(&instance, &dual, bound);
+        prop_assert!((bound - optimum).abs() <= 1e-9 * scale, "{bound} {optimum}");
+        for exponent in [-3, -6, -9] {
+            let change = 10_f64.powi(exponent);
+            let mut next = numbers(seed);
+            let disturbed: Vec<f64> = shares.iter().map(|share| share + change * (next() - 0.5)).collect();
+            let bound = dual.prove(&share_aggregate(instance.customers(), &disturbed)).unwrap();
+            assert_plan(&instance, &dual, bound);
+            // A disturbed cell costs at most an opening of 60 and a service of 15, here and elsewhere.
+            let most = change * shares.len() as f64 * 150.0;
+            prop_assert!(bound >= optimum - 1e-9 * scale && bound <= optimum + most + 1e-9 * scale,
+                "{bound} {optimum} at {change}");
+        }
+    }
+
     #[test]
     fn patterns_never_prove_too_much(
         instance in small_assignment(), points in 1_usize..6, size in 0.0..80.0_f64, seed in any::<u64>(),
@@ -242,7 +326,7 @@ proptest! {
         if let Some((optimum, shares)) = pattern_lp_shares(&instance) {
             let mut dual = AssignmentDual::new(&instance);
             let scale = optimum.abs().max(1.0);
-            let bound = dual.prove(&share_aggregate(&instance, &shares));
+            let bound = dual.prove(&share_aggregate(instance.items(), &shares));
             if let Some(bound) = bound {
                 prop_assert!((bound - optimum).abs() <= 1e-9 * scale, "{bound} {optimum}");
             } else {
@@ -254,7 +338,7 @@ proptest! {
                 let mut next = numbers(seed);
                 // Smaller shares are still in the convex hull.
                 let disturbed: Vec<f64> = shares.iter().map(|share| share * (1.0 - change * next())).collect();
-                if let Some(bound) = dual.prove(&share_aggregate(&instance, &disturbed)) {
+                if let Some(bound) = dual.prove(&share_aggregate(instance.items(), &disturbed)) {
                     let loss = instance.sense().sign() * (bound - optimum);
                     prop_assert!(loss >= -1e-9 * scale, "{bound} is past {optimum}");
                     if instance.sense() == Sense::Maximize {

@@ -2,10 +2,10 @@
 //! straightforward evaluation. Weak duality holds against brute force.
 
 use bundlenet::{Domain, Oracle, Sense};
-use bundlenet_problems::{Academic, AssignmentDual, Family, Generator, NetworkDesignDual};
-use bundlenet_testing::enumeration::{best_assignment, cheapest_design};
+use bundlenet_problems::{Academic, AssignmentDual, FacilityLocationDual, Family, Generator, NetworkDesignDual};
+use bundlenet_testing::enumeration::{best_assignment, cheapest_design, cheapest_plan};
 use bundlenet_testing::inequalities::{assert_components_add_up, assert_subgradient_inequality, evaluate};
-use bundlenet_testing::reference::{PlainAssignmentDual, PlainNetworkDesignDual};
+use bundlenet_testing::reference::{PlainAssignmentDual, PlainFacilityLocationDual, PlainNetworkDesignDual};
 use bundlenet_testing::{cases, sample};
 use proptest::prelude::*;
 
@@ -37,6 +37,18 @@ proptest! {
         let (value, _) = evaluate(&mut dual, &x);
         let expected = PlainAssignmentDual::new(&instance).evaluate(&x, &mut vec![0.0; x.len()]);
         prop_assert!((sign * value - expected).abs() <= 1e-11 * expected.abs().max(1e2), "{} {expected}", sign * value);
+    }
+
+    #[test]
+    fn facility_location(instance in sample::location(), seed in any::<u64>(), scale in 0.1..8.0_f64) {
+        let mut dual = FacilityLocationDual::new(&instance);
+        let (mut x, mut y) = (sample::point(seed, dual.dim()), sample::point(!seed, dual.dim()));
+        x.iter_mut().chain(&mut y).for_each(|entry| *entry *= scale);
+        assert_subgradient_inequality(&mut dual, &x, &y);
+        assert_components_add_up(&mut dual, &x);
+        let (value, _) = evaluate(&mut dual, &x);
+        let expected = PlainFacilityLocationDual::new(&instance).evaluate(&x, &mut vec![0.0; x.len()]);
+        prop_assert!((-value - expected).abs() <= 1e-11 * expected.abs().max(1e3), "{} {expected}", -value);
     }
 
     #[test]
@@ -84,6 +96,23 @@ proptest! {
     fn weak_duality_for_network_design(instance in sample::tiny_network(), seed in any::<u64>()) {
         if let Some(best) = cheapest_design(&instance) {
             let mut dual = NetworkDesignDual::new(&instance);
+            for attempt in 0..5 {
+                let point = sample::point(seed.wrapping_add(attempt), dual.dim());
+                let bound = -evaluate(&mut dual, &point).0;
+                prop_assert!(bound <= best + 1e-9, "bound {bound} exceeds the optimum {best}");
+            }
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(cases(200))]
+
+    /// Every plan costs at least the dual at any multipliers.
+    #[test]
+    fn weak_duality_for_facility_location(instance in sample::tiny_location(), seed in any::<u64>()) {
+        if let Some(best) = cheapest_plan(&instance) {
+            let mut dual = FacilityLocationDual::new(&instance);
             for attempt in 0..5 {
                 let point = sample::point(seed.wrapping_add(attempt), dual.dim());
                 let bound = -evaluate(&mut dual, &point).0;

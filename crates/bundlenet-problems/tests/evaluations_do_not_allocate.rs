@@ -49,7 +49,7 @@ fn steps() {
 
 fn oracle_calls() {
     let pool = rayon::ThreadPoolBuilder::new().num_threads(1).build().unwrap();
-    for family in [Family::McSml40, Family::McBig40, Family::Ga10x100, Family::Ga20x400] {
+    for family in [Family::McSml40, Family::McBig40, Family::Ga10x100, Family::Ga20x400, Family::Cfl20x50] {
         let problem = Generator::new(family, 4).instance(0).unwrap().problem;
         let allocations = pool.install(|| {
             let mut dual = problem.dual();

@@ -1,8 +1,9 @@
 //! A written instance reads back the same, in every format, plain and gzip.
 
 use bundlenet::Sense;
+use bundlenet_problems::facility_location::Site;
 use bundlenet_problems::network_design::{Arc, Commodity};
-use bundlenet_problems::{Assignment, Error, Format, NetworkDesign, Problem, ReadOptions, Source};
+use bundlenet_problems::{Assignment, Error, FacilityLocation, Format, NetworkDesign, Problem, ReadOptions, Source};
 use bundlenet_testing::{cases, sample};
 use proptest::prelude::*;
 
@@ -36,7 +37,14 @@ proptest! {
         let problem = Problem::Assignment(instance);
         // JSON states its sense; plain text does not.
         assert_round_trip(&problem, Format::Json, None);
-        assert_round_trip(&problem, Format::AssignmentText, Some(sense));
+        assert_round_trip(&problem, Format::Text, Some(sense));
+    }
+
+    #[test]
+    fn facility_location(instance in sample::location()) {
+        let problem = Problem::FacilityLocation(instance);
+        assert_round_trip(&problem, Format::Json, None);
+        assert_round_trip(&problem, Format::Text, None);
     }
 
     #[test]
@@ -81,13 +89,39 @@ fn samples_of_all_formats_agree() {
     assert_eq!(dow.commodities()[1].demand, 1.0);
     let text = parse(sample::ASSIGNMENT_TEXT, Some(Sense::Maximize)).choose(None).unwrap();
     assert_eq!(text, parse(sample::ASSIGNMENT_JSON, None).choose(None).unwrap());
+    let text = parse(sample::LOCATION_TEXT, None).choose(None).unwrap();
+    assert_eq!(text, parse(sample::LOCATION_JSON, None).choose(None).unwrap());
+    let Problem::FacilityLocation(location) = text else { panic!("another problem") };
+    assert_eq!(location.sites()[1], Site { capacity: f64::INFINITY, fixed_cost: 20.0 });
+    assert_eq!((location.costs(1), location.demands()), (&[2.0, 4.0, 6.0][..], &[4.0, 0.0, 2.0][..]));
+}
+
+/// Two bins and two items, or two sites and two customers, have the same number of numbers.
+#[test]
+fn the_lines_tell_two_families_of_text_apart() {
+    let sites = vec![Site { capacity: 3.0, fixed_cost: 4.0 }; 2];
+    let location = FacilityLocation::new(sites, vec![1.0, 2.0], vec![5.0, 6.0, 7.0, 8.0]).unwrap();
+    assert_round_trip(&Problem::FacilityLocation(location), Format::Text, None);
+    let assignment = Assignment::new(Sense::Minimize, 2, vec![3, 4], vec![5.0; 4], vec![1; 4]).unwrap();
+    let assignment = Problem::Assignment(assignment);
+    assert_round_trip(&assignment, Format::Text, None);
+    let text = assignment.to_text(Format::Text).unwrap().replace('\n', " ");
+    assert_eq!(parse(&text, None).choose(None).unwrap(), assignment);
+}
+
+#[test]
+fn a_capacity_that_is_left_open_is_an_option() {
+    let text = sample::LOCATION_TEXT.replacen("5 10", "capacity 10", 1);
+    let options = ReadOptions { capacity: Some(5.0), ..ReadOptions::default() };
+    let source = Source::parse("open.txt", text.into_bytes(), options).unwrap();
+    assert_eq!(source.choose(None).unwrap(), parse(sample::LOCATION_TEXT, None).choose(None).unwrap());
 }
 
 #[test]
 fn the_sense_of_a_text_is_min_unless_told() {
     let sense = |text: &str, told| match parse(text, told).choose(None).unwrap() {
         Problem::Assignment(instance) => instance.sense(),
-        Problem::NetworkDesign(_) => panic!("another problem"),
+        _ => panic!("another problem"),
     };
     assert_eq!(sense(sample::ASSIGNMENT_TEXT, None), Sense::Minimize);
     assert_eq!(sense(sample::ASSIGNMENT_TEXT, Some(Sense::Maximize)), Sense::Maximize);
@@ -114,7 +148,7 @@ fn a_file_of_several_problems_needs_a_choice() {
 
 #[test]
 fn line_breaks_do_not_matter() {
-    for text in [sample::DAT, sample::ASSIGNMENT_TEXT] {
+    for text in [sample::DAT, sample::ASSIGNMENT_TEXT, sample::LOCATION_TEXT] {
         let expected = parse(text, None).choose(None).unwrap();
         assert_eq!(parse(&text.replace('\n', "\r\n"), None).choose(None).unwrap(), expected);
         assert_eq!(parse(&text.replace('\n', " "), None).choose(None).unwrap(), expected);
@@ -125,7 +159,15 @@ fn line_breaks_do_not_matter() {
 
 #[test]
 fn gzip_is_told_by_content() {
-    for text in [sample::DAT, sample::DOW, sample::NETWORK_JSON, sample::ASSIGNMENT_TEXT, sample::ASSIGNMENT_JSON] {
+    for text in [
+        sample::DAT,
+        sample::DOW,
+        sample::NETWORK_JSON,
+        sample::ASSIGNMENT_TEXT,
+        sample::ASSIGNMENT_JSON,
+        sample::LOCATION_TEXT,
+        sample::LOCATION_JSON,
+    ] {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("instance.without-extension");
         std::fs::write(&path, sample::gzip(text)).unwrap();
@@ -155,7 +197,9 @@ fn formats_refuse_what_they_cannot_hold() {
     let network = parse(sample::DAT, None).choose(None).unwrap();
     let error = network.to_text(Format::Dow).unwrap_err().to_string();
     assert!(error.contains(".dow") && error.contains("3 for commodity 0 and 4 for commodity 1"), "{error}");
-    assert!(network.to_text(Format::AssignmentText).is_err());
+    assert!(network.to_text(Format::Text).is_err());
     let assignment = parse(sample::ASSIGNMENT_TEXT, None).choose(None).unwrap();
     assert!(assignment.to_text(Format::Dat).is_err() && assignment.to_text(Format::Dow).is_err());
+    let location = parse(sample::LOCATION_TEXT, None).choose(None).unwrap();
+    assert!(location.to_text(Format::Dat).is_err() && location.to_text(Format::Dow).is_err());
 }

@@ -7,7 +7,7 @@ use bundlenet_problems::{Error, Family, Format, Generator, Manifest, NetworkDesi
 fn network(problem: &Problem) -> &NetworkDesign {
     match problem {
         Problem::NetworkDesign(instance) => instance,
-        Problem::Assignment(_) => panic!("another problem"),
+        _ => panic!("another problem"),
     }
 }
 
@@ -39,6 +39,8 @@ fn instances_are_fixed() {
             ("mc-big-var", 3_062_613_459_038_758_693),
             ("ga-10-100", 14_265_967_870_380_603_712),
             ("ga-20-400", 7_700_184_851_838_795_736),
+            ("cfl-20-50", 8_227_310_871_951_714_947),
+            ("cfl-100-1000", 16_088_204_893_201_227_020),
         ]
     );
 }
@@ -85,6 +87,32 @@ fn groups_share_demands_and_costs_and_differ_in_fixed_costs_and_capacities() {
         let next = generator.instance(8).unwrap();
         assert_ne!(network(&next.problem).commodities(), base.commodities());
     }
+}
+
+#[test]
+fn facility_locations_have_the_stated_statistics() {
+    for (family, sizes) in [(Family::Cfl20x50, (20, 50)), (Family::Cfl100x1000, (100, 1000))] {
+        for index in 0..5 {
+            let generated = Generator::new(family, 3).instance(index).unwrap();
+            let Problem::FacilityLocation(instance) = &generated.problem else { panic!("another problem") };
+            assert_eq!((instance.sites().len(), instance.customers()), sizes);
+            assert!(instance.demands().iter().all(|demand| (5.0..=35.0).contains(demand) && demand.fract() == 0.0));
+            // Capacities are rounded up, and one beyond the total demand counts as that.
+            let ratio = instance.capacity_ratio();
+            assert!((2.5..=10.1).contains(&ratio), "{ratio}");
+            for site in instance.sites() {
+                let root = 100.0 * site.capacity.sqrt();
+                assert!((100.0 * root - 1.0..=110.0 * root + 9001.0).contains(&site.fixed_cost), "{site:?}");
+            }
+            generated.problem.check_integers().unwrap();
+        }
+    }
+    let base = Generator::new(Family::Cfl20x50, 3).instance(0).unwrap().problem;
+    let error = Generator::new(Family::Cfl20x50, 4).with_base("base", base.clone()).unwrap_err().to_string();
+    assert!(error.contains("no base") && error.contains("a facility location instance"), "{error}");
+    assert!(Generator::new(Family::McSml40, 4).with_base("base", base.clone()).is_err());
+    assert!(Generator::new(Family::Ga10x100, 4).with_base("base", base).is_err());
+    assert!(Generator::new(Family::Cfl20x50, 4).with_commodities(3).is_err());
 }
 
 #[test]

@@ -40,6 +40,33 @@ mod network_design {
     }
 }
 
+mod facility_location {
+    use bundlenet_problems::facility_location::Site;
+    use bundlenet_problems::{Element, FacilityLocation, InvalidInstance};
+
+    #[test]
+    fn invalid_data_are_refused_by_name() {
+        let site = |capacity, fixed_cost| vec![Site { capacity, fixed_cost }];
+        assert!(FacilityLocation::new(site(f64::INFINITY, 1.0), vec![1.0, 0.0], vec![1.0, 2.0]).is_ok());
+        let element = |sites, demands, costs| -> Element {
+            let built: Result<_, InvalidInstance> = FacilityLocation::new(sites, demands, costs);
+            built.unwrap_err().element
+        };
+        assert_eq!(element(vec![], vec![1.0], vec![]), Element::Sites);
+        assert_eq!(element(site(1.0, 1.0), vec![], vec![]), Element::Customers);
+        assert_eq!(element(site(1.0, 1.0), vec![1.0], vec![]), Element::ServiceCosts);
+        for capacity in [0.0, -1.0, f64::NAN] {
+            assert_eq!(element(site(capacity, 1.0), vec![1.0], vec![1.0]), Element::SiteCapacity(0));
+        }
+        assert_eq!(element(site(1.0, f64::INFINITY), vec![1.0], vec![1.0]), Element::SiteCost(0));
+        for demand in [-1.0, f64::NAN, f64::INFINITY] {
+            assert_eq!(element(site(1.0, 1.0), vec![1.0, demand], vec![1.0; 2]), Element::CustomerDemand(1));
+        }
+        let cost = vec![1.0, f64::NAN];
+        assert_eq!(element(site(1.0, 1.0), vec![1.0; 2], cost), Element::ServiceCost { site: 0, customer: 1 });
+    }
+}
+
 mod assignment {
     use bundlenet::Sense;
     use bundlenet_problems::{Assignment, Element, InvalidInstance};

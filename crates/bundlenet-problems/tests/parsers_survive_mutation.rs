@@ -143,7 +143,7 @@ fn read(file: &str, mutated: Vec<u8>) {
     }
 }
 
-const FORMATS: [Format; 4] = [Format::Json, Format::Dat, Format::Dow, Format::AssignmentText];
+const FORMATS: [Format; 4] = [Format::Json, Format::Dat, Format::Dow, Format::Text];
 
 fn mutations() -> impl Strategy<Value = Vec<Mutation>> {
     prop::collection::vec(mutation(), 1..4)
@@ -176,18 +176,28 @@ proptest! {
 
     #[test]
     fn assignment_text(mutations in mutations()) {
-        survive(Format::AssignmentText, sample::ASSIGNMENT_TEXT.as_bytes(), &mutations);
+        survive(Format::Text, sample::ASSIGNMENT_TEXT.as_bytes(), &mutations);
     }
 
     #[test]
     fn assignment_text_with_count(mutations in mutations()) {
         let text = format!("2\n{0}{0}", sample::ASSIGNMENT_TEXT);
-        survive(Format::AssignmentText, text.as_bytes(), &mutations);
+        survive(Format::Text, text.as_bytes(), &mutations);
     }
 
     #[test]
     fn assignment_json(mutations in mutations()) {
         survive(Format::Json, sample::ASSIGNMENT_JSON.as_bytes(), &mutations);
+    }
+
+    #[test]
+    fn location_text(mutations in mutations()) {
+        survive(Format::Text, sample::LOCATION_TEXT.as_bytes(), &mutations);
+    }
+
+    #[test]
+    fn location_json(mutations in mutations()) {
+        survive(Format::Json, sample::LOCATION_JSON.as_bytes(), &mutations);
     }
 
     #[test]
@@ -224,8 +234,10 @@ proptest! {
         for (family, format) in [
             (Family::McSml40, Format::Dat),
             (Family::McSml40, Format::Json),
-            (Family::Ga10x100, Format::AssignmentText),
+            (Family::Ga10x100, Format::Text),
             (Family::Ga10x100, Format::Json),
+            (Family::Cfl20x50, Format::Text),
+            (Family::Cfl20x50, Format::Json),
         ] {
             survive(format, &generated(family, format), &mutations);
         }

@@ -11,7 +11,7 @@ use bundlenet_testing::stream;
 fn instance() -> NetworkDesign {
     match Generator::new(Family::McSml40, 3).instance(0).unwrap().problem {
         Problem::NetworkDesign(instance) => instance,
-        Problem::Assignment(_) => panic!("a network design family"),
+        _ => panic!("a network design family"),
     }
 }
 

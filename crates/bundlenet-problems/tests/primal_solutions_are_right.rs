@@ -7,9 +7,11 @@ use bundlenet::{
     StepSettings,
 };
 use bundlenet_problems::assignment::Placement;
+use bundlenet_problems::facility_location::Plan;
 use bundlenet_problems::network_design::Design;
 use bundlenet_problems::{
-    Assignment, AssignmentDual, Family, Generator, NetworkDesign, NetworkDesignDual, ProblemPrimal, Violation,
+    Assignment, AssignmentDual, FacilityLocation, FacilityLocationDual, Family, Generator, NetworkDesign,
+    NetworkDesignDual, ProblemPrimal, Violation,
 };
 use bundlenet_testing::sums::{Stream, Sum};
 use bundlenet_testing::{cases, enumeration, sample, stream};
@@ -254,8 +256,70 @@ fn check_assignment(instance: &Assignment, solution: &Solution, seed: u64) -> Op
     recovered.feasible.map(|placement| placement.value())
 }
 
+/// Checks openings, loads and the cost; returns by how much customers are served too much, or too little.
+fn check_plan(instance: &FacilityLocation, plan: &Plan) -> Violation {
+    let (mut cost, mut size, mut largest, mut total) = (0.0, 1.0, 0.0_f64, 0.0);
+    let mut loads = vec![0.0; instance.sites().len()];
+    for customer in 0..instance.customers() {
+        let shares = plan.shares(customer);
+        for (site, &share) in shares.iter().enumerate() {
+            assert!(share >= 0.0 && share <= plan.openings()[site] + 1e-9, "{share}");
+            loads[site] += share * instance.demands()[customer];
+            cost += share * instance.costs(site)[customer];
+            size += share * instance.costs(site)[customer].abs();
+        }
+        let violation = (shares.iter().sum::<f64>() - 1.0).abs();
+        largest = largest.max(violation);
+        total += violation;
+    }
+    for ((site, load), opening) in instance.sites().iter().zip(loads).zip(plan.openings()) {
+        assert!((0.0..=1.0 + 1e-9).contains(opening));
+        let capacity = site.capacity.min(instance.total_demand());
+        assert!(load <= capacity * opening + 1e-9 * (1.0 + capacity), "{site:?} {load} {opening}");
+        cost += site.fixed_cost * opening;
+        size += site.fixed_cost.abs();
+    }
+    assert!((cost - plan.cost()).abs() <= 1e-9 * size, "{cost} {}", plan.cost());
+    Violation { largest, total }
+}
+
+/// Checks all recovered solutions; returns the cost of the feasible plan.
+fn check_location(instance: &FacilityLocation, solution: &Solution, seed: u64) -> Option<f64> {
+    let recovered = instance.recover(solution.primal.as_ref().unwrap());
+    let violation = check_plan(instance, &recovered.convex);
+    assert!((violation.largest - recovered.violation.largest).abs() < 1e-9);
+    assert!((violation.total - recovered.violation.total).abs() < 1e-9 * (1.0 + violation.total));
+    let mut dual = FacilityLocationDual::new(instance);
+    for seed in seed..seed + 5 {
+        let point = sample::point(seed, dual.dim());
+        let value = dual.evaluate(&point, &mut vec![0.0; point.len()]).unwrap();
+        let missing = |customer: usize| 1.0 - recovered.convex.shares(customer).iter().sum::<f64>();
+        let slopes = point.iter().enumerate().map(|(customer, price)| price * missing(customer));
+        let line = recovered.convex.cost() + slopes.sum::<f64>();
+        assert!(line >= value - 1e-9 * (1.0 + value.abs()), "{line} below {value}");
+    }
+    for plan in recovered.relaxed.iter().chain(&recovered.feasible) {
+        assert!(check_plan(instance, plan).largest <= 1e-9);
+        assert!(plan.cost() >= solution.value - 1e-9 * (1.0 + solution.value.abs()));
+    }
+    let feasible = recovered.feasible?;
+    assert!(feasible.openings().iter().all(|opening| [0.0, 1.0].contains(opening)));
+    Some(feasible.cost())
+}
+
 proptest! {
     #![proptest_config(cases(48))]
+
+    #[test]
+    fn locations_are_recovered(
+        instance in prop_oneof![sample::location(), sample::feasible_location()],
+        seed in any::<u32>(), steps in 0_usize..60,
+    ) {
+        for method in ways() {
+            let solution = run(&mut FacilityLocationDual::new(&instance), &method, steps);
+            check_location(&instance, &solution, seed.into());
+        }
+    }
 
     #[test]
     fn networks_are_recovered(instance in sample::network(), seed in any::<u32>(), steps in 0_usize..60) {
@@ -287,6 +351,21 @@ proptest! {
         prop_assert!(found.is_none_or(is_possible));
     }
 
+    /// With so few sites, opening and closing them finds the best plan almost always.
+    #[test]
+    fn no_plan_is_better_than_the_best(instance in sample::tiny_location()) {
+        let solution = run(&mut FacilityLocationDual::new(&instance), &Method::default(), 100);
+        let optimum = enumeration::cheapest_plan(&instance);
+        let found = check_location(&instance, &solution, 1);
+        match (found, optimum) {
+            (Some(found), Some(optimum)) => {
+                prop_assert!(found >= optimum - 1e-9 * (1.0 + optimum), "{found} {optimum}");
+                prop_assert!(found <= 1.5 * optimum + 1e-9, "{found} {optimum}");
+            }
+            (found, optimum) => prop_assert!(found.is_none() == optimum.is_none(), "{found:?} {optimum:?}"),
+        }
+    }
+
     #[test]
     fn no_placement_is_better_than_the_best(instance in sample::tiny_assignment()) {
         let solution = run(&mut AssignmentDual::new(&instance), &Method::default(), 100);
@@ -300,7 +379,7 @@ proptest! {
 /// On instances of ordinary size the violation goes to 0, and the feasible solution has a small gap.
 #[test]
 fn real_instances_have_two_sided_gaps() {
-    for (family, most) in [(Family::McSml40, 0.1), (Family::Ga10x100, 0.01)] {
+    for (family, most) in [(Family::McSml40, 0.1), (Family::Ga10x100, 0.01), (Family::Cfl20x50, 0.1)] {
         for index in 0..3 {
             let problem = Generator::new(family, 11).instance(index).unwrap().problem;
             for method in methods(&Pruning::default()) {
@@ -314,6 +393,7 @@ fn real_instances_have_two_sided_gaps() {
                 let violation = match recovered {
                     ProblemPrimal::NetworkDesign(recovered) => recovered.violation,
                     ProblemPrimal::Assignment(recovered) => recovered.violation,
+                    ProblemPrimal::FacilityLocation(recovered) => recovered.violation,
                 };
                 let is_optimal = solution.status == Status::Optimal;
                 assert!(violation.largest < 0.02 || !is_optimal, "{family} {index}: {violation:?} with {method:?}");

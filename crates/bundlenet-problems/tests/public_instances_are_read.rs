@@ -3,7 +3,7 @@
 use bundlenet::Function;
 use bundlenet_problems::{Family, Format, Generator, Problem, Source};
 use bundlenet_testing::public;
-use bundlenet_testing::reference::{PlainAssignmentDual, PlainNetworkDesignDual};
+use bundlenet_testing::reference::{PlainAssignmentDual, PlainFacilityLocationDual, PlainNetworkDesignDual};
 
 /// A point without a pattern.
 fn point(dim: usize) -> Vec<f64> {
@@ -22,7 +22,10 @@ fn assert_sound(name: &str, problem: &Problem) {
             (PlainNetworkDesignDual::new(instance).evaluate(&point, &mut subgradient), Format::Dat)
         }
         Problem::Assignment(instance) => {
-            (PlainAssignmentDual::new(instance).evaluate(&point, &mut subgradient), Format::AssignmentText)
+            (PlainAssignmentDual::new(instance).evaluate(&point, &mut subgradient), Format::Text)
+        }
+        Problem::FacilityLocation(instance) => {
+            (PlainFacilityLocationDual::new(instance).evaluate(&point, &mut subgradient), Format::Text)
         }
     };
     assert!((sign * value - expected).abs() <= 1e-11 * expected.abs().max(1.0), "{name}: {} {expected}", sign * value);
@@ -30,7 +33,7 @@ fn assert_sound(name: &str, problem: &Problem) {
         let text = problem.to_text(format).unwrap();
         let sense = match problem {
             Problem::Assignment(instance) => Some(instance.sense()),
-            Problem::NetworkDesign(_) => None,
+            _ => None,
         };
         let file = format!("{name}.{}", format.extension());
         let read = Source::parse(&file, text.into_bytes(), sense).unwrap().choose(None).unwrap();
@@ -52,11 +55,17 @@ fn generated_instances() {
 #[ignore = "needs BUNDLENET_DATA"]
 fn text_formats() {
     let data = public::data();
-    for (folder, format) in [("network-design", Format::Dat), ("canad", Format::Dow), ("gap", Format::AssignmentText)] {
+    for (folder, format) in [
+        ("network-design", Format::Dat),
+        ("canad", Format::Dow),
+        ("gap", Format::Text),
+        ("facility-location", Format::Text),
+    ] {
         for path in public::files(&data.join(folder)) {
             let source = Source::read(&path, None).unwrap();
             assert_eq!(source.format, format, "{}", path.display());
             let problem = source.choose(None).unwrap();
+            assert_eq!(matches!(problem, Problem::FacilityLocation(_)), folder == "facility-location");
             if format == Format::Dow {
                 let text = problem.to_text(Format::Dow).unwrap();
                 assert_eq!(

@@ -1,9 +1,11 @@
 //! Safe bounds against rational arithmetic, and against optima of tiny instances by enumeration.
 
 use bundlenet::{Limits, Sense, Settings, Solver};
+use bundlenet_problems::facility_location::Site;
 use bundlenet_problems::network_design::{Arc, Commodity};
 use bundlenet_problems::{
-    Assignment, Element, Family, Generator, NetworkDesign, Problem, ReadOptions, SafeBound, UnsafeBound,
+    Assignment, Element, FacilityLocation, Family, Generator, NetworkDesign, Problem, ReadOptions, SafeBound,
+    UnsafeBound,
 };
 use bundlenet_testing::enumeration::{best_assignment, cheapest_design};
 use bundlenet_testing::{cases, public, sample};
@@ -24,6 +26,7 @@ fn rational_dual(problem: &Problem, point: &[f64]) -> BigRational {
     match problem {
         Problem::NetworkDesign(instance) => network_design_dual(instance, &point),
         Problem::Assignment(instance) => assignment_dual(instance, &point),
+        Problem::FacilityLocation(instance) => location_dual(instance, &point),
     }
 }
 
@@ -51,6 +54,32 @@ fn network_design_dual(instance: &NetworkDesign, point: &[BigRational]) -> BigRa
             arc_value += cost * amount;
         }
         value += arc_value.min(zero());
+    }
+    value
+}
+
+fn location_dual(instance: &FacilityLocation, point: &[BigRational]) -> BigRational {
+    let mut value: BigRational = point.iter().sum();
+    for (index, site) in instance.sites().iter().enumerate() {
+        let reduced = |customer: usize| exactly(instance.costs(index)[customer]) - &point[customer];
+        let mut total = exactly(site.fixed_cost);
+        let mut paying: Vec<(BigRational, BigRational)> = vec![];
+        for customer in (0..point.len()).filter(|&customer| reduced(customer) < zero()) {
+            let demand = exactly(instance.demands()[customer]);
+            if demand > zero() {
+                paying.push((reduced(customer) / &demand, demand));
+            } else {
+                total += reduced(customer);
+            }
+        }
+        paying.sort();
+        let mut left = exactly(site.capacity.min(instance.total_demand()));
+        for (rate, demand) in paying {
+            let amount = demand.min(left.clone());
+            left -= &amount;
+            total += rate * amount;
+        }
+        value += total.min(zero());
     }
     value
 }
@@ -129,6 +158,36 @@ fn whole_network(instance: &NetworkDesign, cost_factor: f64, amount_factor: f64)
     NetworkDesign::new(instance.nodes(), arcs.collect(), commodities.collect(), costs).unwrap()
 }
 
+fn whole_location(instance: &FacilityLocation, cost_factor: f64, amount_factor: f64) -> FacilityLocation {
+    let site = |site: &Site| Site {
+        capacity: site.capacity.round().max(1.0) * amount_factor,
+        fixed_cost: site.fixed_cost.round() * cost_factor,
+    };
+    let demands = instance.demands().iter().map(|demand| demand.round() * amount_factor).collect();
+    let costs =
+        (0..instance.sites().len()).flat_map(|site| instance.costs(site)).map(|cost| cost.round() * cost_factor);
+    FacilityLocation::new(instance.sites().iter().map(site).collect(), demands, costs.collect()).unwrap()
+}
+
+/// Checks that a bound is below the dual at its multipliers, by less than a unit of its grid for each site.
+#[track_caller]
+fn assert_rounded_down(instance: &FacilityLocation, point: &[f64]) -> bool {
+    let problem = Problem::FacilityLocation(instance.clone());
+    let Ok(bound) = problem.safe_bound(point) else { return false };
+    let exact = rational_dual(&problem, bound.multipliers());
+    let (numerator, denominator) = bound.fraction();
+    let found = BigRational::new(numerator.into(), denominator.into());
+    assert!(found <= exact, "{found} {exact}");
+    assert!(exactly(bound.value()) <= found);
+    // The grid holds the multipliers, up to a thousand of them: it is at least this fine.
+    let largest = point.iter().fold(1.0_f64, |most, entry| most.max(entry.abs()));
+    let loss = &exact - &found;
+    let most = exactly((1e-9 * largest).max(1e-9) * instance.sites().len() as f64);
+    let scale = exact.clone().max(-exact.clone()) * exactly(1e-12);
+    assert!(loss <= most + scale, "{found} {exact}");
+    true
+}
+
 fn whole_assignment(instance: &Assignment) -> Assignment {
     let bins = 0..instance.bins();
     let profits = bins.clone().flat_map(|bin| instance.profits(bin)).map(|profit| profit.round()).collect();
@@ -161,6 +220,34 @@ proptest! {
         let problem = Problem::Assignment(whole_assignment(&instance));
         for exponent in [0, exponent] {
             assert_exact(&problem, &problem.safe_bound(&point(seed, exponent, &problem)).unwrap());
+        }
+    }
+
+    #[test]
+    fn facility_location_is_rounded_down(
+        instance in sample::location(), seed in any::<u64>(), exponent in -12..8_i32,
+    ) {
+        let instance = whole_location(&instance, 1.0, 1.0);
+        let problem = Problem::FacilityLocation(instance.clone());
+        for exponent in [0, 1, exponent] {
+            prop_assert!(assert_rounded_down(&instance, &point(seed, exponent, &problem)));
+        }
+    }
+
+    #[test]
+    fn facility_location_of_any_size_is_valid(
+        instance in sample::location(),
+        seed in any::<u64>(),
+        cost in 0..46_i32,
+        amount in 0..46_i32,
+        exponent in 0..15_i32,
+    ) {
+        let instance = whole_location(&instance, 2.0_f64.powi(cost), 2.0_f64.powi(amount));
+        let problem = Problem::FacilityLocation(instance.clone());
+        if let Ok(bound) = problem.safe_bound(&point(seed, exponent, &problem)) {
+            let (numerator, denominator) = bound.fraction();
+            let found = BigRational::new(numerator.into(), denominator.into());
+            prop_assert!(found <= rational_dual(&problem, bound.multipliers()));
         }
     }
 

@@ -4,7 +4,9 @@ use std::time::Duration;
 
 use bundlenet::{Domain, Lines, Minorants, Oracle, OracleError, Sense, SumOracle};
 use bundlenet::{FnOracle, Limits, Settings, Solution, Solver, State};
-use bundlenet_problems::{Academic, Assignment, AssignmentDual, Family, Generator, NetworkDesignDual, Problem};
+use bundlenet_problems::{
+    Academic, Assignment, AssignmentDual, FacilityLocationDual, Family, Generator, NetworkDesignDual, Problem,
+};
 
 fn settings(steps: usize) -> Settings {
     Settings { limits: Limits { steps: Some(steps), ..Limits::default() }, ..Settings::default() }
@@ -126,6 +128,9 @@ fn delayed(problem: &Problem, milliseconds: u64, work: Option<f64>) -> Solution 
             run(&mut Delayed { inner: NetworkDesignDual::new(instance), delay, work }, 400)
         }
         Problem::Assignment(instance) => run(&mut Delayed { inner: AssignmentDual::new(instance), delay, work }, 400),
+        Problem::FacilityLocation(instance) => {
+            run(&mut Delayed { inner: FacilityLocationDual::new(instance), delay, work }, 400)
+        }
     }
 }
 

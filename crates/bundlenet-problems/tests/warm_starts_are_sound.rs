@@ -4,8 +4,9 @@ use bundlenet::{
     AutoSettings, BundleSettings, Cuts, FnOracle, HybridSettings, Journal, Limits, Method, NetworkSettings, Oracle,
     Settings, Solution, Solver, State, Status, StepSettings,
 };
+use bundlenet_problems::facility_location::Site;
 use bundlenet_problems::network_design::{Arc, Commodity};
-use bundlenet_problems::{Assignment, Family, Generator, NetworkDesign, Problem};
+use bundlenet_problems::{Assignment, FacilityLocation, Family, Generator, NetworkDesign, Problem};
 use bundlenet_testing::stream;
 use bundlenet_testing::sums::{Stream, Sum};
 
@@ -155,7 +156,7 @@ fn multipliers_are_removed_and_added() {
     }
 }
 
-/// Changes a share of the arcs or bins, at least one, in several ways.
+/// Changes a share of the arcs, bins or sites, at least one, in several ways.
 fn changed(problem: &Problem, share: f64, stream: &mut Stream) -> Problem {
     match problem {
         Problem::NetworkDesign(instance) => {
@@ -197,7 +198,47 @@ fn changed(problem: &Problem, share: f64, stream: &mut Stream) -> Problem {
             }
             Problem::Assignment(Assignment::new(instance.sense(), items, capacities, profits, weights).unwrap())
         }
+        Problem::FacilityLocation(instance) => {
+            let customers = instance.customers();
+            let mut sites: Vec<Site> = instance.sites().to_vec();
+            let mut costs: Vec<f64> = (0..sites.len()).flat_map(|site| instance.costs(site).to_vec()).collect();
+            for _ in 0..((share * sites.len() as f64).round() as usize).max(1) {
+                let site = stream.below(sites.len());
+                match stream.below(4) {
+                    0 => sites[site].fixed_cost *= 1.5,
+                    1 => sites[site].capacity *= 0.9,
+                    2 => sites[site].capacity *= 1.2,
+                    _ => costs[site * customers + stream.below(customers)] *= 0.5,
+                }
+            }
+            Problem::FacilityLocation(FacilityLocation::new(sites, instance.demands().to_vec(), costs).unwrap())
+        }
     }
+}
+
+#[test]
+fn facility_locations_that_change_are_solved_from_what_is_left() {
+    let mut stream = stream(29);
+    let settings = settings(bundle(Cuts::Component));
+    let mut repriced = 0;
+    for index in 0..6 {
+        let problem = Generator::new(Family::Cfl20x50, 3).instance(index).unwrap().problem;
+        let mut state = State::new();
+        go_on(&mut *problem.dual(), &mut state, &settings);
+        for share in [0.05, 0.3] {
+            let changed = changed(&problem, share, &mut stream);
+            let mut dual = changed.dual();
+            let scratch = solve(&mut *dual, &settings);
+            let mut state = state.clone();
+            let again = go_on(&mut *dual, &mut state, &settings);
+            assert_close(&scratch, &again, 1e-6);
+            let points: Vec<Vec<f64>> = (0..3).map(|_| random_point(&mut stream, dual.dim(), 30_000.0)).collect();
+            assert_cuts_hold(&mut *dual, &state, &points);
+            assert!(again.steps < scratch.steps, "{} and {}", again.steps, scratch.steps);
+            repriced += again.reuse.map_or(0, |reuse| reuse.repriced());
+        }
+    }
+    assert!(repriced > 0);
 }
 
 /// After a change of the data cuts are valid, the optimum is that of a cold start, certificates are true, and steps are saved.

@@ -2,18 +2,17 @@
 
 use super::Assignment;
 use crate::error::{Element, Error, ParseError};
-use crate::format::AssignmentLayout;
+use crate::format::TextLayout;
 use crate::json::RawInstance;
 use crate::text::{JsonStep, Tokens};
 use bundlenet::Sense;
 
 /// Reads a text: for each problem `bins items`, profits (or costs) and weights bin by bin, capacities.
-pub(crate) fn text(file: &str, text: &str, sense: Sense) -> Result<Vec<Assignment>, Error> {
-    let layout = AssignmentLayout::detect(text).unwrap_or_else(|| AssignmentLayout::guess(text));
+pub(crate) fn text(file: &str, text: &str, layout: TextLayout, sense: Sense) -> Result<Vec<Assignment>, Error> {
     let mut tokens = Tokens::new(file, text);
     let count = match layout {
-        AssignmentLayout::Single => 1,
-        AssignmentLayout::Counted => tokens.count(format_args!("the number of problems"))?,
+        TextLayout::Counted => tokens.count(format_args!("the number of problems"))?,
+        TextLayout::Single | TextLayout::Location => 1,
     };
     if count == 0 {
         return Err(tokens.error("at least one problem", count).into());

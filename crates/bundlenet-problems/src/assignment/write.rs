@@ -16,7 +16,7 @@ impl Assignment {
     pub fn to_text(&self, format: Format) -> Result<String, Error> {
         match format {
             Format::Json => Ok(self.to_json()),
-            Format::AssignmentText => Ok(self.to_plain_text()),
+            Format::Text => Ok(self.to_plain_text()),
             Format::Dat | Format::Dow => Err(Error::Unrepresentable {
                 format,
                 expected: "a network design instance",

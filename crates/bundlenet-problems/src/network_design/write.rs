@@ -17,9 +17,9 @@ impl NetworkDesign {
             Format::Json => Ok(self.to_json()),
             Format::Dat => Ok(self.to_dat()),
             Format::Dow => self.to_dow(),
-            Format::AssignmentText => Err(Error::Unrepresentable {
+            Format::Text => Err(Error::Unrepresentable {
                 format,
-                expected: "a generalised assignment instance",
+                expected: "a generalised assignment or facility location instance",
                 found: "a network design instance".to_string(),
             }),
         }
