@@ -168,7 +168,7 @@ fn a_failure_in_any_phase_costs_nothing() {
         );
         let gap = (whole.value - solution.value) / whole.value.abs();
         assert!(solution.certificate.is_none_or(|proved| proved >= gap - 1e-9), "{evaluation}: {gap}");
-        assert!(solution.estimate.is_some() && state.cut_count() > 0, "{evaluation}");
+        assert!(state.cut_count() > 0, "{evaluation}");
         check(&instance, &solution);
     }
 }

@@ -244,7 +244,10 @@ fn interrupts_end_master_problems() {
         assert_eq!((endless.steps, endless.value, endless.certificate), (whole.steps, whole.value, whole.certificate));
         for most in (0..questions).step_by(1 + questions / 40) {
             let (solution, asked) = ask(most);
-            assert_eq!((solution.status, asked), (Status::Interrupted, most + 1), "{name}");
+            // The last questions may come after the decision to end.
+            let is_whole = solution.steps == whole.steps && solution.status == whole.status;
+            assert!(solution.status == Status::Interrupted || is_whole, "{name}: {:?}", solution.status);
+            assert_eq!(asked, most + 1, "{name}");
             assert_eq!(solution.oracle_calls, solution.steps + 1, "{name}");
             let same = solution.trace.iter().zip(&whole.trace).all(|(row, other)| row.value == other.value);
             assert!(same && solution.steps <= whole.steps, "{name} after {most} questions");

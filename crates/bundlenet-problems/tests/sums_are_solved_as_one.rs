@@ -51,16 +51,19 @@ fn instances_have_the_same_minimum() {
         let problem = Generator::new(family, 9).instance(index).unwrap().problem;
         let exact = Solver::new(Settings::exact()).unwrap().solve(&mut *problem.dual()).unwrap();
         assert!(exact.certificate.unwrap() <= 1e-9);
-        for (method, has_network) in [
-            (bundle(Cuts::Component, Pruning::default()), false),
-            (bundle(Cuts::Aggregated, Pruning::default()), false),
-            (Method::Auto(AutoSettings::default()), true),
-            (Method::Hybrid(HybridSettings::default()), true),
+        for (method, has_network, has_proof) in [
+            (bundle(Cuts::Component, Pruning::default()), false, true),
+            (bundle(Cuts::Aggregated, Pruning::default()), false, false),
+            (Method::Auto(AutoSettings::default()), true, true),
+            (Method::Hybrid(HybridSettings::default()), true, false),
         ] {
             let name = method.name();
             let solver = Solver::new(Settings { method, ..Settings::default() }).unwrap();
             let solution = solver.solve(&mut *problem.dual()).unwrap();
-            assert_eq!((solution.status, solution.network_seconds > 0.0), (Status::Optimal, has_network), "{name}");
+            // Cuts of the whole function prove nothing about network design.
+            let is_proved = has_proof || family == Family::Ga10x100;
+            let status = if is_proved { Status::Optimal } else { Status::Converged };
+            assert_eq!((solution.status, solution.network_seconds > 0.0), (status, has_network), "{name}");
             let gap = (solution.value - exact.value).abs() / exact.value.abs();
             assert!(gap <= 1e-6, "{family} {name}: {gap:e}");
             // The exact optimum itself is within 1e-9.

@@ -17,7 +17,7 @@ mod simplex;
 pub(crate) use component::ComponentProposer;
 pub(crate) use product::first_work;
 pub use proximity::Strategy;
-pub(crate) use proximity::{Growth, Proximity, crossing};
+pub(crate) use proximity::{Growth, MOST_CHANGE, Proximity, crossing};
 pub(crate) use quadratic::QuadraticProposer;
 
 use crate::model::{Model, Proposal, Step};

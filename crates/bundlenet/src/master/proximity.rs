@@ -40,8 +40,13 @@ const START_SHARE: f64 = 0.35;
 const FIRST_SHARE: f64 = 0.1;
 /// The function looks linear along a step if it decreases by at least this share of the predicted decrease.
 const LINEAR: f64 = 0.9;
-/// Factor after the second of such steps in a row.
+/// A step is a large one if it brings at least this share of the decrease of the run.
+const LARGE: f64 = 0.1;
+/// Factor after the second large step in a row along which the function looks linear.
 const GROWTH: f64 = 3.0;
+/// Largest change of the step length in one step while the scale is sought. A step that is too long by a larger factor
+/// meets values whose round-off spoils the model.
+pub(crate) const MOST_CHANGE: f64 = 1e3;
 
 /// Constants of `adaptive` with cuts of the whole function, chosen on validation data and the academic functions
 /// (`docs/experiments.md`).
@@ -71,7 +76,7 @@ mod components {
     /// First step if the function's value at the start is 0, times the root of the number of variables.
     pub(super) const START: f64 = 3.5;
     /// Bounds on the factor after the first step.
-    pub(super) const FINDING_FACTORS: (f64, f64) = (1e-12, 6.0);
+    pub(super) const FINDING_FACTORS: (f64, f64) = (1.0 / super::MOST_CHANGE, 6.0);
     /// Later trial points aim at this multiple of the way to the minimum of the model with the new cuts. `FACTORS`
     /// bounds the factor; each step applies its square root.
     pub(super) const BEYOND_REACH: f64 = 1.85;
@@ -89,7 +94,7 @@ pub(crate) struct Proximity {
     required: (usize, usize),
     /// Number of consecutive steps of the same kind with the present `eta`, and whether they are serious.
     run: (usize, bool),
-    /// Steps since the function bent for the first time.
+    /// Steps since the scale is known.
     steps: usize,
     floor: f64,
     growth: Growth,
@@ -155,14 +160,15 @@ impl Proximity {
     /// Adjusts `eta` to the result of a step.
     pub(crate) fn update(&mut self, step: &Step<'_>) {
         let growth = self.growth.factor(step);
-        // As long as the function looks linear, its scale is not found.
-        self.steps += usize::from(self.steps > 0 || growth == 0.0);
         self.run = if self.run.1 == step.is_serious { (self.run.0 + 1, self.run.1) } else { (1, step.is_serious) };
         let factor = match (self.strategy, self.by_component) {
             (Strategy::Adaptive, true) => self.component_factor(step).max(growth),
             (Strategy::Adaptive, false) => self.adaptive_factor(step).max(growth),
             _ => self.paper_factor(step),
         };
+        // The scale is unknown after steps that were far too long or far too short.
+        let is_far_off = growth > 1.0 || factor <= 1.0 / MOST_CHANGE;
+        self.steps += usize::from(self.steps > 1 || !is_far_off);
         let required = if step.is_serious { self.required.0 } else { self.required.1 };
         if self.strategy != Strategy::Adaptive && self.run.0 < required {
             return;
@@ -197,9 +203,9 @@ impl Proximity {
             FACTORS, FAR, FINDING_FACTORS, FINDING_SHARE, FINDING_STEPS, FLOOR_DECAY, FLOOR_GROWTH, FLOOR_SHARE,
             REPEATED, VERY_FAR,
         };
-        if self.steps <= FINDING_STEPS {
-            // A step beyond all reason shows by the crossing of the two cuts, which is close to the centre.
-            let least = FINDING_FACTORS.0.min(2.0 * crossing(step));
+        if self.steps < FINDING_STEPS {
+            // A step that is far too long shows by the crossing of the two cuts, which is close to the centre.
+            let least = FINDING_FACTORS.0.min(2.0 * crossing(step)).max(1.0 / MOST_CHANGE);
             let factor = (FINDING_SHARE * secant(step)).clamp(least, FINDING_FACTORS.1);
             self.floor = FLOOR_SHARE * self.eta * factor;
             return factor;
@@ -224,7 +230,7 @@ impl Proximity {
     /// Aims at trial points at a fixed multiple of the way to the minimum of the model with the new cuts.
     fn component_factor(&self, step: &Step<'_>) -> f64 {
         let reach = step.sight.reach.unwrap_or(1.0);
-        if self.steps <= 1 {
+        if self.steps == 0 {
             let found = if reach <= 1.0 { reach } else { secant(step) };
             return found.clamp(components::FINDING_FACTORS.0, components::FINDING_FACTORS.1);
         }
@@ -232,17 +238,25 @@ impl Proximity {
     }
 }
 
-/// Growth of steps along which the function looks linear, so that any scale is found soon.
+/// Growth of large steps along which the function looks linear, so that any scale is found soon. Small steps at the end
+/// of a run often look linear, too.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Growth(f64);
+pub(crate) struct Growth {
+    /// The least factor on the step length, times `GROWTH`.
+    factor: f64,
+    /// Sum of all decreases.
+    gained: f64,
+}
 
 impl Growth {
-    /// Least factor on the step length: 1 after the first such step, then 3, 27, 2187 and so on, until the function
-    /// bends; 0 if it does not look linear.
+    /// Least factor on the step length: 1 after the first such step, then 3, 27, and 1000 until the function bends; 0 if
+    /// it does not look linear.
     pub(crate) fn factor(&mut self, step: &Step<'_>) -> f64 {
-        let is_linear = step.decrease() >= LINEAR * step.promised();
-        self.0 = if is_linear { (self.0 * self.0).max(GROWTH) } else { 0.0 };
-        self.0 / GROWTH
+        let decrease = step.decrease();
+        self.gained += decrease.max(0.0);
+        let is_linear = decrease >= LINEAR * step.promised() && decrease >= LARGE * self.gained;
+        self.factor = if is_linear { (self.factor * self.factor).clamp(GROWTH, GROWTH * MOST_CHANGE) } else { 0.0 };
+        self.factor / GROWTH
     }
 }
 

@@ -95,12 +95,7 @@ impl Auto {
     ) -> Self {
         let recent = Recent::new(start);
         let begin = Self::begin(Phase::Aggregated, prunings, aggregated.tolerance());
-        Self {
-            aggregated: Some(aggregated),
-            component_work: recent.as_ref().map(Recent::first_work),
-            recent,
-            ..begin
-        }
+        Self { aggregated: Some(aggregated), component_work: recent.as_ref().map(Recent::first_work), recent, ..begin }
     }
 
     fn situation(&self, function: &Function<'_>) -> Situation {

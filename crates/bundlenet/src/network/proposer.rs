@@ -9,7 +9,7 @@ use super::features::{FeatureSource, Tracker};
 use super::network::{Network, Tape};
 use super::ops::decoder::step_length;
 use super::real::Real;
-use crate::master::{Growth, Proposer, Proximity, Spent, crossing};
+use crate::master::{Growth, MOST_CHANGE, Proposer, Proximity, Spent, crossing};
 use crate::model::{Bundle, CentrePolicy, FIRST_CUTS, Model, Proposal, Step};
 use crate::oracle::{Domain, Evaluation, Patience};
 
@@ -269,7 +269,7 @@ impl Calibration {
     /// Factor on the unit after a step.
     fn factor(&mut self, step: &Step<'_>) -> f64 {
         let is_lost = step.seen.value > self.start_value;
-        self.lost = is_lost.then(|| crossing(step).clamp(f64::MIN_POSITIVE, 1.0));
+        self.lost = is_lost.then(|| crossing(step).clamp(1.0 / MOST_CHANGE, 1.0));
         self.growth.factor(step).max(1.0)
     }
 }
