@@ -13,14 +13,16 @@ use std::hint::black_box;
 use std::time::Instant;
 
 use bundlenet::{Function, Oracle, Sense};
-use bundlenet_problems::{Assignment, BinaryKnapsack, ContinuousKnapsack, Family, Generator, Problem, ReadOptions};
+use bundlenet_problems::{
+    Assignment, BinaryKnapsack, ContinuousKnapsack, FacilityLocation, Family, Generator, Problem, ReadOptions,
+};
 use bundlenet_testing::public::data_if_present;
 use bundlenet_testing::reference::{
     PlainAssignmentDual, PlainFacilityLocationDual, PlainNetworkDesignDual, SortedKnapsack, TableKnapsack,
 };
 
 /// Points of a projected subgradient method with steps that shrink: coarse at first, then close to the optimum.
-fn trajectory(dual: &mut dyn Oracle, steps: usize) -> Vec<Vec<f64>> {
+fn trajectory(problem: &Problem, dual: &mut dyn Oracle, steps: usize) -> Vec<Vec<f64>> {
     let domain = dual.domain();
     let mut function = Function::new(dual).unwrap();
     let dim = function.dim();
@@ -32,7 +34,11 @@ fn trajectory(dual: &mut dyn Oracle, steps: usize) -> Vec<Vec<f64>> {
         let norm = subgradient.iter().map(|g| g * g).sum::<f64>().sqrt();
         if step == 0 {
             // Lets every multiplier move as far as its value at the optimum is likely to be.
-            let size = if value == 0.0 { 60.0 } else { value.abs() / dim as f64 };
+            let size = match problem {
+                Problem::NetworkDesign(_) => 60.0,
+                Problem::Assignment(_) => value.abs() / dim as f64,
+                Problem::FacilityLocation(instance) => likely_price(instance),
+            };
             scale = size * (dim as f64).sqrt();
         }
         let length = scale / (1.0 + step as f64) / norm.max(1e-12);
@@ -41,6 +47,16 @@ fn trajectory(dual: &mut dyn Oracle, steps: usize) -> Vec<Vec<f64>> {
         points.push(point.clone());
     }
     points
+}
+
+/// The cost of a mean customer, and its share of the sites that the demand needs: its multiplier near the optimum.
+fn likely_price(instance: &FacilityLocation) -> f64 {
+    let (sites, total) = (instance.sites(), instance.total_demand());
+    let cheapest =
+        |customer: usize| (0..sites.len()).map(|site| instance.costs(site)[customer]).fold(f64::MAX, f64::min);
+    let service: f64 = (0..instance.customers()).map(cheapest).sum();
+    let rate = sites.iter().map(|site| site.fixed_cost / site.capacity.min(total)).sum::<f64>() / sites.len() as f64;
+    (service + rate * total) / instance.customers() as f64
 }
 
 /// Microseconds for one call of each, over the rounds that were fastest.
@@ -64,7 +80,7 @@ fn print_row(name: &str, (ours, plain): (f64, f64), bar: &str) {
 /// The time of a safe bound, from the instance and the multipliers alone, over the time of an oracle call.
 fn bench_safe_bound(name: &str, problem: &Problem) {
     let mut dual = problem.dual();
-    let points = trajectory(&mut *dual, 100);
+    let points = trajectory(problem, &mut *dual, 100);
     let mut subgradient = vec![0.0; dual.dim()];
     let (safe, oracle) = race(
         40,
@@ -85,7 +101,7 @@ fn bench_safe_bound(name: &str, problem: &Problem) {
 
 fn bench_problem(name: &str, problem: &Problem, bar: &str) {
     let mut dual = problem.dual();
-    let points = trajectory(&mut *dual, 100);
+    let points = trajectory(problem, &mut *dual, 100);
     let mut subgradient = vec![0.0; dual.dim()];
     let mut other = subgradient.clone();
     let rounds = (40_000_000 / (dual.dim() * points.len() * 40)).clamp(5, 200);

@@ -82,8 +82,8 @@ impl TextLayout {
     /// The layout of a text, if its lines or its number of numbers show it.
     ///
     /// One assignment problem and facility location have the same number of numbers only with two of each. A text that
-    /// is cut off may have the number of numbers of the other one. So the lines of sites are facility location, whatever
-    /// the number, and a row of items on the second line is not. Without either, the number decides.
+    /// is cut off may have the number of numbers of the other one. So the lines of sites are facility location,
+    /// whatever the number, and a row of items on the second line is not. Without either, the number decides.
     pub(crate) fn detect(text: &str) -> Option<Self> {
         let lines = SiteLines::of(text);
         if lines == SiteLines::Certain {

@@ -157,8 +157,8 @@ impl Generator {
     /// anew with the statistics of the given ones.
     ///
     /// # Errors
-    /// If the instance is of another problem than the family, or if the family takes no base: facility location does not
-    /// know the places of an instance.
+    /// If the instance is of another problem than the family, or if the family takes no base: facility location does
+    /// not know the places of an instance.
     pub fn with_base(mut self, name: &str, base: Problem) -> Result<Self, Error> {
         let (expected, fits) = match (self.family, &base) {
             (family, _) if family.is_facility_location() => ("no base", false),

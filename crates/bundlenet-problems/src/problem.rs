@@ -196,7 +196,7 @@ impl Problem {
     }
 
     /// A bound on the optimum that holds in exact arithmetic: the value of the dual at multipliers, rounded to dyadic
-    /// numbers. It costs less than two oracle calls.
+    /// numbers. It costs less than three oracle calls.
     ///
     /// # Errors
     /// If the data are not integers, or are too large. If the multipliers are not finite, are too large, or are too

@@ -1,4 +1,5 @@
-//! Instances of the families `cfl-20-50` and `cfl-100-1000`, after the scheme of Cornuéjols, Sridharan and Thizy (1991).
+//! Instances of the families `cfl-20-50` and `cfl-100-1000`, after the scheme of Cornuéjols, Sridharan and
+//! Thizy (1991).
 //!
 //! Sites and customers are points in the unit square. A unit of demand costs 10 for each unit of distance. All costs
 //! are in hundredths and whole numbers, so that there are safe bounds.

@@ -60,6 +60,8 @@ struct Tables<'a> {
     demands: Vec<i64>,
     /// The same, padded to blocks.
     limits: Vec<Block>,
+    /// Reciprocals of the demands; 0 for a customer without demand.
+    inverses: Vec<f64>,
     rooms: Vec<i64>,
     prices: Vec<i64>,
 }
@@ -73,6 +75,7 @@ impl<'a> Tables<'a> {
             grid: rounded.grid,
             demands: instance.demands().iter().map(|&demand| demand as i64).collect(),
             limits,
+            inverses: instance.demands().iter().map(|&demand| if demand > 0.0 { 1.0 / demand } else { 0.0 }).collect(),
             rooms: instance.rooms().into_iter().map(|room| room as i64).collect(),
             prices: rounded.multipliers.iter().map(|&price| rounded.grid.units(price)).collect(),
         }
@@ -110,8 +113,8 @@ impl<'a> Tables<'a> {
             return fixed + gain;
         }
         let mut least = 0.0_f64;
-        for ((key, &reduced), &demand) in flat_mut(keys).iter_mut().zip(&*reduced).zip(&self.demands) {
-            *key = if demand > 0 { reduced as f64 / demand as f64 } else { 0.0 };
+        for ((key, &reduced), inverse) in flat_mut(keys).iter_mut().zip(&*reduced).zip(&self.inverses) {
+            *key = reduced as f64 * inverse;
             least = least.min(*key);
         }
         let filled = fill_from::<L>(keys, &self.limits, room as f64, least, load as f64);
@@ -120,10 +123,10 @@ impl<'a> Tables<'a> {
         // Without the customer at the break, all service that pays is a bound.
         let Some(at) = at else { return fixed + gain };
         let (cost, demand) = (reduced[at], self.demands[at]);
-        let products = reduced.iter().zip(&self.demands).map(|(&other, &of_other)| {
-            (i128::from(other) * i128::from(demand) - i128::from(cost) * i128::from(of_other)).min(0)
-        });
-        let total = i128::from(cost) * i128::from(room) + products.sum::<i128>();
+        // A product is at most a reduced cost times the total demand, half of the largest sum.
+        let gains = reduced.iter().zip(&self.demands);
+        let gains = gains.map(|(&other, &of_other)| i128::from((other * demand - cost * of_other).min(0)));
+        let total = i128::from(cost * room) + gains.sum::<i128>();
         // At least `gain`, so it fits.
         let knapsack = i64::try_from(total.div_euclid(i128::from(demand))).unwrap_or(gain);
         (fixed + knapsack.max(gain)).min(0)
