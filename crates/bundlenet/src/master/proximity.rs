@@ -166,9 +166,9 @@ impl Proximity {
             (Strategy::Adaptive, false) => self.adaptive_factor(step).max(growth),
             _ => self.paper_factor(step),
         };
-        // The scale is unknown after steps that were far too long or far too short.
-        let is_far_off = growth > 1.0 || factor <= 1.0 / MOST_CHANGE;
-        self.steps += usize::from(self.steps > 1 || !is_far_off);
+        // The scale is unknown after a step that was far too short or far too long.
+        let is_known = growth <= 1.0 && (self.steps > 0 || factor > 1.0 / MOST_CHANGE);
+        self.steps = if is_known { self.steps + 1 } else { 0 };
         let required = if step.is_serious { self.required.0 } else { self.required.1 };
         if self.strategy != Strategy::Adaptive && self.run.0 < required {
             return;
