@@ -84,6 +84,9 @@ pub(crate) struct Constants {
     pub(crate) dear: f64,
     /// Components are tried again when the gap has shrunk to this share of the least value with which they were tried.
     pub(crate) closer: f64,
+    /// Aggregated steps give components a chance when they have taken as much work as this number of component masters
+    /// and as the run before them.
+    pub(crate) chance: f64,
     /// Factor from the step length of the network to that of the component master.
     pub(crate) component_eta: f64,
     /// Factor from the step length of the component master to that of the aggregated master.
@@ -103,6 +106,7 @@ pub(crate) const CONSTANTS: Constants = Constants {
     small: 1e-4,
     dear: 2.0,
     closer: 0.1,
+    chance: 10.0,
     component_eta: 10.0,
     aggregated_eta: 0.1,
 };
@@ -128,6 +132,11 @@ impl Situation {
     pub(crate) fn is_worth(&self, constants: &Constants) -> bool {
         let Self { oracle_work, component_work, dim, components, gap, .. } = *self;
         is_worth(constants, (oracle_work, component_work), (dim, components), gap)
+    }
+
+    /// Whether this phase has taken more work than some component masters.
+    fn is_longer_than_masters(&self, constants: &Constants) -> bool {
+        self.component_work.is_some_and(|master| self.phase_work >= constants.chance * master)
     }
 
     /// Whether the network still makes progress, and components would not be cheaper.
@@ -189,6 +198,8 @@ pub(crate) fn first_phase(opening: &Opening, constants: &Constants) -> Phase {
 
 /// The phase of the next step; `None` if the run is over.
 pub(crate) fn next_phase(situation: &Situation, constants: &Constants) -> Option<Phase> {
+    // With this rule the work of a wrong choice is at most that of the right ones before and after it.
+    let is_long = situation.phase_work >= situation.earlier_work;
     let is_closer = situation.gap <= constants.closer * situation.tried_gap;
     Some(match (situation.phase, situation.end) {
         (_, Some(End::Proved)) => return None,
@@ -197,9 +208,10 @@ pub(crate) fn next_phase(situation: &Situation, constants: &Constants) -> Option
         (Phase::Network, _) => Phase::Aggregated,
         (Phase::Aggregated, Some(End::Unproved)) if situation.can_prove => Phase::Proof,
         (_, Some(End::Unproved)) => return None,
-        (Phase::Components, None) if situation.slow_steps >= constants.slow_steps => Phase::Aggregated,
+        (Phase::Components, None) if situation.slow_steps >= constants.slow_steps && is_long => Phase::Aggregated,
         (Phase::Aggregated, None) if is_closer && situation.is_worth(constants) => Phase::Components,
-        (Phase::Proof, None) if situation.phase_work >= situation.earlier_work => return None,
+        (Phase::Aggregated, None) if is_long && situation.is_longer_than_masters(constants) => Phase::Components,
+        (Phase::Proof, None) if is_long => return None,
         (phase, None) => phase,
     })
 }
@@ -251,7 +263,15 @@ mod tests {
             ("dear masters", Situation { component_work: Some(1e6), steps: 100, ..NETWORK }, Some(Phase::Aggregated)),
             ("components that pay", components, Some(Phase::Components)),
             ("one slow step", Situation { slow_steps: 1, ..components }, Some(Phase::Components)),
-            ("two slow steps", Situation { slow_steps: 2, ..components }, Some(Phase::Aggregated)),
+            ("two slow steps, too early", Situation { slow_steps: 2, ..components }, Some(Phase::Components)),
+            ("two slow steps", Situation { slow_steps: 2, phase_work: 2e6, ..components }, Some(Phase::Aggregated)),
+            ("a chance", Situation { gap: 0.2, phase_work: 2e6, ..aggregated }, Some(Phase::Components)),
+            ("no chance yet", Situation { gap: 0.2, phase_work: 1.9e6, ..aggregated }, Some(Phase::Aggregated)),
+            (
+                "no chance for dear masters",
+                Situation { gap: 0.2, phase_work: 2e6, component_work: Some(1e6), ..aggregated },
+                Some(Phase::Aggregated),
+            ),
             ("components at their end", Situation { end: unproved, ..components }, None),
             (
                 "a tenth of the gap",
