@@ -134,13 +134,13 @@ impl Proximity {
 
     /// `adaptive` with a step length that was found before.
     pub(crate) fn going_on(eta: f64) -> Self {
-        let steps = adaptive::FINDING_STEPS;
-        Self { steps, floor: adaptive::FLOOR_SHARE * eta, ..Self::new(Strategy::Adaptive, eta) }
+        let (steps, floor) = (adaptive::FINDING_STEPS, adaptive::FLOOR_SHARE * eta);
+        Self { steps, floor, growth: Growth::NONE, ..Self::new(Strategy::Adaptive, eta) }
     }
 
     /// `adaptive` for cuts of each component, with a step length that was found before.
     pub(crate) fn going_on_with_components(eta: f64) -> Self {
-        Self { by_component: true, steps: 1, ..Self::new(Strategy::Adaptive, eta) }
+        Self { by_component: true, steps: 1, growth: Growth::NONE, ..Self::new(Strategy::Adaptive, eta) }
     }
 
     pub(crate) fn eta(&self) -> f64 {
@@ -218,10 +218,10 @@ impl Proximity {
             return REPEATED;
         }
         let (error, promised) = (step.sight.error, step.promised());
-        if error > VERY_FAR * promised {
-            self.floor *= FLOOR_DECAY;
-        } else {
+        if error <= VERY_FAR * promised {
             self.floor *= FLOOR_GROWTH;
+        } else if self.eta <= self.floor {
+            self.floor *= FLOOR_DECAY;
         }
         // A large linearisation error: the trial point was too far away.
         if error > FAR * promised { interpolation(step).clamp(FACTORS.0, 1.0) } else { 1.0 }
@@ -249,6 +249,9 @@ pub(crate) struct Growth {
 }
 
 impl Growth {
+    /// No growth: the scale is known, and no step is a large one.
+    const NONE: Self = Self { factor: 0.0, gained: f64::INFINITY };
+
     /// Least factor on the step length: 1 after the first such step, then 3, 27, and 1000 until the function bends; 0 if
     /// it does not look linear.
     pub(crate) fn factor(&mut self, step: &Step<'_>) -> f64 {

@@ -24,6 +24,7 @@ pub(crate) struct Auto {
     /// components are not used.
     recent: Option<Recent>,
     tolerance: f64,
+    start_value: f64,
     prunings: Prunings,
     /// The best value at the start and after each step of the network.
     bests: Vec<f64>,
@@ -58,10 +59,11 @@ pub(crate) struct Prunings {
 }
 
 impl Auto {
-    fn begin(phase: Phase, prunings: Prunings, tolerance: f64) -> Self {
+    fn begin<P: Proposer>(phase: Phase, prunings: Prunings, first: &BundleMethod<P>) -> Self {
         Self {
             phase,
-            tolerance,
+            tolerance: first.tolerance(),
+            start_value: first.best(),
             network: None,
             components: None,
             aggregated: None,
@@ -77,13 +79,14 @@ impl Auto {
 
     /// Begins with a network. Remembers the start if it was evaluated by component: components may be used later.
     pub(crate) fn with_network(network: NetworkMethod, start: Evaluation, prunings: Prunings) -> Self {
-        let (recent, bests, tolerance) = (Recent::new(start), vec![network.best()], network.tolerance());
-        Self { network: Some(network), recent, bests, ..Self::begin(Phase::Network, prunings, tolerance) }
+        let (recent, bests) = (Recent::new(start), vec![network.best()]);
+        let begin = Self::begin(Phase::Network, prunings, &network);
+        Self { network: Some(network), recent, bests, ..begin }
     }
 
     /// Begins with components.
     pub(crate) fn with_components(components: BundleMethod<ComponentProposer>, prunings: Prunings) -> Self {
-        let begin = Self::begin(Phase::Components, prunings, components.tolerance());
+        let begin = Self::begin(Phase::Components, prunings, &components);
         Self { components: Some(components), component_work: Some(0.0), ..begin }
     }
 
@@ -94,7 +97,7 @@ impl Auto {
         prunings: Prunings,
     ) -> Self {
         let recent = Recent::new(start);
-        let begin = Self::begin(Phase::Aggregated, prunings, aggregated.tolerance());
+        let begin = Self::begin(Phase::Aggregated, prunings, &aggregated);
         Self { aggregated: Some(aggregated), component_work: recent.as_ref().map(Recent::first_work), recent, ..begin }
     }
 
@@ -111,7 +114,7 @@ impl Auto {
             recent_decrease: since(last.saturating_sub(CONSTANTS.window)),
             dim: function.dim(),
             components: function.components(),
-            gap: self.promised_gap(function),
+            gap: self.gap_now(),
             tried_gap: self.tried_gap,
             oracle_work: function.work(),
             component_work: self.component_work,
@@ -132,6 +135,11 @@ impl Auto {
         let ends = [self.tally.end, self.tally.last_word].into_iter().flatten();
         let has_converged = ends.clone().any(|end| matches!(end, Progress::Converged));
         if has_converged { Progress::Converged } else { Progress::Stalled }
+    }
+
+    /// The promised gap of the present method.
+    fn gap_now(&self) -> f64 {
+        self.active().map_or(f64::INFINITY, |method| method.promised_gap(self.start_value))
     }
 
     /// The method of this phase.
@@ -155,7 +163,7 @@ impl Auto {
     /// Enters another phase. If the centre moves to another point, the evaluation there is a step.
     fn enter(&mut self, next: Phase, function: &mut Function<'_>) -> Result<Option<Progress>, EvaluationError> {
         if Phase::Components == self.phase || Phase::Components == next {
-            self.tried_gap = self.tried_gap.min(self.promised_gap(function));
+            self.tried_gap = self.tried_gap.min(self.gap_now());
         }
         self.tally = Tally {
             last_word: self.tally.end,
@@ -356,10 +364,6 @@ impl Minimize for Auto {
         let components = self.components.as_ref().and_then(|components| components.save(since));
         let saved = components.or_else(|| aggregated?.save(since))?;
         Some(Saved { epoch: 1, ..saved })
-    }
-
-    fn promised_gap(&self, function: &Function<'_>) -> f64 {
-        self.active().map_or(f64::INFINITY, |method| method.promised_gap(function))
     }
 
     fn gap(&mut self, best: f64, function: &mut Function<'_>) -> Option<Gap> {

@@ -312,9 +312,10 @@ impl<P: Proposer> Minimize for BundleMethod<P> {
         Some(Gap { estimate: self.estimate(), proved })
     }
 
-    fn promised_gap(&self, function: &Function<'_>) -> f64 {
-        let has_proposal = self.proposal.eta > 0.0;
-        if has_proposal { self.proposal.decrease() / function.magnitude(self.best) } else { f64::INFINITY }
+    fn promised_gap(&self, start_value: f64) -> f64 {
+        let size = self.best.abs().max(start_value - self.best);
+        let has_proposal = self.proposal.eta > 0.0 && size > 0.0;
+        if has_proposal { self.proposal.decrease() / size } else { f64::INFINITY }
     }
 
     fn is_proved(&self, function: &Function<'_>) -> bool {

@@ -53,8 +53,9 @@ pub(crate) trait Minimize {
         None
     }
 
-    /// Decrease predicted by the last proposal, over `max(1, |f|)`.
-    fn promised_gap(&self, _function: &Function<'_>) -> f64 {
+    /// Decrease predicted by the last proposal, over the best value or its distance from `start_value`, whichever is
+    /// larger. It has no unit.
+    fn promised_gap(&self, _start_value: f64) -> f64 {
         f64::INFINITY
     }
 

@@ -27,7 +27,8 @@ pub(crate) struct Situation {
     /// Number of variables, and of components.
     pub(crate) dim: usize,
     pub(crate) components: usize,
-    /// Decrease predicted by the last proposal over `max(1, |f|)`, and the least one with which components were tried.
+    /// Decrease predicted by the last proposal, over the value or the decrease so far, whichever is larger; and the least
+    /// such gap with which components were tried.
     pub(crate) gap: f64,
     pub(crate) tried_gap: f64,
     /// Work of an evaluation, in nanoseconds.
@@ -77,8 +78,9 @@ pub(crate) struct Constants {
     pub(crate) aggregated_work_per_variable: f64,
     /// Components are left after this number of consecutive component steps that are not worth their work.
     pub(crate) slow_steps: usize,
-    /// At a gap of 1 a component step gains as much as one aggregated step. At this gap it gains as much as one for
-    /// each independent cut in an evaluation.
+    /// Number of aggregated steps that gain as much as one component step at a gap of 1. At the gap `small` the number
+    /// has grown by the number of independent cuts in an evaluation.
+    pub(crate) worth: f64,
     pub(crate) small: f64,
     /// Components come before the network if an evaluation costs this multiple of their first masters.
     pub(crate) dear: f64,
@@ -103,6 +105,7 @@ pub(crate) const CONSTANTS: Constants = Constants {
     aggregated_work: 3e3,
     aggregated_work_per_variable: 5.0,
     slow_steps: 2,
+    worth: 2.0,
     small: 1e-4,
     dear: 2.0,
     closer: 0.1,
@@ -164,7 +167,7 @@ fn is_worth(
     let without = oracle_work + constants.aggregated_work + constants.aggregated_work_per_variable * dim as f64;
     // A promise beyond the value itself says nothing of the gap.
     let closeness = gap.clamp(constants.small, 1.0).ln() / constants.small.ln();
-    let steps = (components.min(dim) as f64).powf(closeness);
+    let steps = constants.worth * (components.min(dim) as f64).powf(closeness);
     oracle_work + master <= without * steps
 }
 
@@ -246,15 +249,15 @@ mod tests {
         let aggregated = Situation { phase: Phase::Aggregated, ..NETWORK };
         let proof = Situation { phase: Phase::Proof, ..NETWORK };
         let (proved, unproved) = (Some(End::Proved), Some(End::Unproved));
-        // An evaluation and an aggregated step take 15 microseconds. At a gap of 1 % a component step is worth 15 of
-        // them, the root of the number of components.
+        // An evaluation and an aggregated step take 15 microseconds. At a gap of 1 % a component step is worth 30 of
+        // them, twice the root of the number of components.
         for (name, situation, expected) in [
             ("a network that pays", NETWORK, Some(Phase::Network)),
             ("a network that no longer gains", Situation { recent_decrease: 0.1, ..NETWORK }, Some(Phase::Components)),
             ("a network that has never gained", Situation { decrease: 0.0, ..NETWORK }, Some(Phase::Components)),
             ("the same, too early to judge", Situation { steps: 3, decrease: 0.0, ..NETWORK }, Some(Phase::Network)),
             ("a network at its last step", Situation { steps: 100, ..NETWORK }, Some(Phase::Components)),
-            ("few variables", Situation { dim: 40, steps: 10, ..NETWORK }, Some(Phase::Aggregated)),
+            ("few variables", Situation { dim: 40, steps: 10, ..NETWORK }, Some(Phase::Components)),
             ("an end without proof", Situation { end: unproved, ..NETWORK }, Some(Phase::Components)),
             ("a proof", Situation { end: proved, ..NETWORK }, None),
             ("evaluations dearer than masters", Situation { oracle_work: 1e6, ..NETWORK }, Some(Phase::Components)),
