@@ -9,7 +9,7 @@ use bundlenet_problems::{Family, Generator, NetworkDesign, NetworkDesignDual, Pr
 use bundlenet_testing::stream;
 
 fn instance() -> NetworkDesign {
-    match Generator::new(Family::McSml40, 3).instance(0).unwrap().problem {
+    match Generator::new(Family::McSml40, 3).with_commodities(120).unwrap().instance(0).unwrap().problem {
         Problem::NetworkDesign(instance) => instance,
         _ => panic!("a network design family"),
     }
@@ -49,7 +49,7 @@ impl Oracle for Staged {
     }
 
     fn work(&self) -> Option<f64> {
-        Some(if self.log.len() < 6 { 1e9 } else { 1.0 })
+        Some(if self.log.len() < 4 { 1e9 } else { 1.0 })
     }
 
     fn as_sum(&mut self) -> Option<&mut dyn SumOracle> {
