@@ -176,6 +176,10 @@ impl<P: Proposer> BundleMethod<P> {
                 .sum();
             self.lower_bound = self.lower_bound.max(centre.value - self.proposal.sigma - reach);
         }
+        // An aggregate subgradient of 0 needs no box.
+        if self.proposal.norm_squared == 0.0 && self.proposal.sigma >= 0.0 {
+            self.lower_bound = self.lower_bound.max(self.model.centre().value - self.proposal.sigma);
+        }
     }
 
     /// Lets the oracle prove a lower bound from the weighted sums of each component's cuts. They represent a primal
@@ -205,7 +209,30 @@ impl<P: Proposer> BundleMethod<P> {
         if self.proposal.decrease() <= NEAR * allowed && !self.is_proved(function) {
             self.prove(function);
         }
-        self.is_proved(function) || (!self.is_provable && self.estimate() <= allowed)
+        self.is_proved(function) || (!self.is_provable && self.estimate() <= allowed && self.is_confirmed(function))
+    }
+
+    /// Confirms the estimate by an evaluation at the end of a very long step. If the function has not bent up to there,
+    /// the estimate is worthless.
+    fn is_confirmed(&mut self, function: &mut Function<'_>) -> bool {
+        let Proposal { eta, norm_squared, .. } = self.proposal;
+        let centre = self.model.centre();
+        let length = self.horizon.length(eta);
+        let predicted = length * norm_squared;
+        if norm_squared == 0.0 || Horizon::is_lost(predicted, centre.value) {
+            return true;
+        }
+        // One evaluation for this test, and one for the step if the test fails.
+        if function.evaluations_left() < 2 {
+            return false;
+        }
+        let mut far = Evaluation::at(&centre.point);
+        add_scaled(&mut far.point, -length, self.proposal.direction.numbers(centre.point.len()));
+        function.domain().project(&mut far.point);
+        let centre_value = centre.value;
+        // A function that cannot be evaluated there is not linear.
+        let is_seen = function.visit(&mut far, Detail::Whole).is_ok();
+        !is_seen || self.horizon.is_behind(length, centre_value - far.value, predicted)
     }
 
     /// Proposes until there is a trial point to evaluate. Returns whether it is the centre, or the end of the method.

@@ -21,7 +21,7 @@ pub(crate) struct Horizon {
 impl Horizon {
     /// Records a step: its length `eta`, the decrease, the predicted decrease and the value at the centre.
     pub(crate) fn learn(&mut self, eta: f64, decrease: f64, predicted: f64, value: f64) {
-        if predicted <= ROUND_OFF * value.abs() {
+        if Self::is_lost(predicted, value) {
             return;
         }
         self.is_linear = decrease >= LINEAR * predicted;
@@ -36,14 +36,30 @@ impl Horizon {
         }
     }
 
-    /// Predicted decrease of a very long step: `AHEAD eta |w|^2`. `eta` is the present step length.
+    /// Predicted decrease of a very long step: `eta* |w|^2`. `eta` is the present step length.
     pub(crate) fn decrease(&self, eta: f64, norm_squared: f64) -> f64 {
+        if norm_squared == 0.0 { 0.0 } else { self.length(eta) * norm_squared }
+    }
+
+    /// Length `eta*` of a very long step. `eta` is the present step length.
+    pub(crate) fn length(&self, eta: f64) -> f64 {
         let ahead = if self.is_linear { AHEAD * AHEAD } else { AHEAD };
-        match self.longest {
-            _ if norm_squared == 0.0 => 0.0,
-            Some(longest) => ahead * longest.max(eta) * norm_squared,
-            None => f64::INFINITY,
+        self.longest.map_or(f64::INFINITY, |longest| ahead * longest.max(eta))
+    }
+
+    /// Records a very long step of length `eta*`. Returns whether the function bent along it. If not, the horizon was
+    /// too near.
+    pub(crate) fn is_behind(&mut self, length: f64, decrease: f64, predicted: f64) -> bool {
+        let is_bent = decrease < LINEAR * predicted;
+        if !is_bent {
+            self.longest = Some(length);
         }
+        is_bent
+    }
+
+    /// Whether a predicted decrease is lost in the round-off of a value.
+    pub(crate) fn is_lost(predicted: f64, value: f64) -> bool {
+        predicted <= ROUND_OFF * value.abs()
     }
 }
 

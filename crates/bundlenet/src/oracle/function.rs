@@ -33,6 +33,7 @@ pub struct Function<'a> {
     components: usize,
     keeps_solutions: bool,
     evaluations: usize,
+    most_evaluations: usize,
     seconds: f64,
     patience: Patience<'a>,
 }
@@ -124,6 +125,7 @@ impl<'a> Function<'a> {
             components,
             keeps_solutions: false,
             evaluations: 0,
+            most_evaluations: usize::MAX,
             seconds: 0.0,
             patience: Patience::default(),
         })
@@ -137,6 +139,16 @@ impl<'a> Function<'a> {
     /// Limits the time of computations between evaluations.
     pub(crate) fn with_patience(self, patience: Patience<'a>) -> Self {
         Self { patience, ..self }
+    }
+
+    /// Limits the number of evaluations. Methods ask for it before evaluations between steps.
+    pub(crate) fn with_evaluations(self, most: Option<usize>) -> Self {
+        Self { most_evaluations: most.unwrap_or(usize::MAX), ..self }
+    }
+
+    /// Number of evaluations that are left.
+    pub(crate) fn evaluations_left(&self) -> usize {
+        self.most_evaluations.saturating_sub(self.evaluations)
     }
 
     /// The patience of the run.

@@ -49,7 +49,8 @@ impl<'a, M: Minimize + ?Sized> Run<'a, M> {
     ) -> Result<Self, EvaluationError> {
         let begin = Instant::now();
         let patience = Patience::new(begin, settings.limits.seconds, interrupt);
-        let mut function = Function::new(oracle)?.with_patience(patience);
+        let limit = settings.limits.oracle_calls;
+        let mut function = Function::new(oracle)?.with_patience(patience).with_evaluations(limit);
         if settings.primal {
             function.keep_solutions();
         }
@@ -151,8 +152,7 @@ impl<'a, M: Minimize + ?Sized> Run<'a, M> {
 
     /// Tests whether the function is unbounded, if its best point has run away and a call is left for the test.
     fn test_boundedness(&mut self) {
-        let has_call = self.limits.oracle_calls.is_none_or(|most| self.function.evaluations() < most);
-        if has_call && self.runaway.is_due(&self.best_point) {
+        if self.function.evaluations_left() > 1 && self.runaway.is_due(&self.best_point) {
             self.ray = self.runaway.test(&mut self.function, self.best, &self.best_point);
         }
     }
