@@ -77,10 +77,18 @@ fn distance() -> impl Oracle {
     })
 }
 
-/// Without a box or a primal solution there is no proof.
+/// Without a box or a primal solution there is no proof, unless the cuts combine to a subgradient of 0.
 #[test]
 fn converged() {
-    let mut oracle = distance();
+    let solution = run(&mut distance(), &steps(200));
+    assert_eq!((solution.status, solution.value < 1e-7), (Status::Optimal, true));
+    assert!(solution.certificate.unwrap() <= 1e-7);
+    let mut oracle = FnOracle::new(2, |point: &[f64], subgradient: &mut [f64]| {
+        let (x, y) = (point[0] - 3.0, point[1] + 1.0);
+        subgradient.copy_from_slice(&[x.exp(), 2.0 * y]);
+        subgradient[0] -= 1.0;
+        Ok(x.exp() - x - 1.0 + y * y)
+    });
     let solution = run(&mut oracle, &steps(200));
     assert_eq!((solution.status, solution.certificate), (Status::Converged, None));
     assert!(solution.value < 1e-6 && solution.steps < 200, "{}", solution.value);

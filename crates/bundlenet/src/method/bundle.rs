@@ -40,6 +40,8 @@ pub(crate) struct BundleMethod<P: Proposer> {
     /// Weighted sums of each component's cuts, for a proof, and whether the last proof succeeded.
     aggregates: Lines,
     is_provable: bool,
+    /// False if a cut contradicts the best value: round-off has spoiled it, or the function is not convex.
+    is_consistent: bool,
     /// Consecutive null steps without a new cut.
     repeats: usize,
     /// Primal solution at a stationary point.
@@ -67,6 +69,7 @@ impl<P: Proposer> BundleMethod<P> {
             lower_bound: f64::NEG_INFINITY,
             aggregates: Lines::new(),
             is_provable: function.minimizer_box().is_some(),
+            is_consistent: true,
             repeats: 0,
             optimal_primal: None,
             seconds: 0.0,
@@ -177,7 +180,7 @@ impl<P: Proposer> BundleMethod<P> {
             self.lower_bound = self.lower_bound.max(centre.value - self.proposal.sigma - reach);
         }
         // An aggregate subgradient of 0 needs no box.
-        if self.proposal.norm_squared == 0.0 && self.proposal.sigma >= 0.0 {
+        if self.proposal.norm_squared == 0.0 && self.is_consistent {
             self.lower_bound = self.lower_bound.max(self.model.centre().value - self.proposal.sigma);
         }
     }
@@ -292,6 +295,7 @@ impl<P: Proposer> Minimize for BundleMethod<P> {
         // cut with the model. An evaluation at the centre makes its value exact.
         let (proposal, seen, centre_value) = (&self.proposal, &self.seen, self.model.centre().value);
         let sight = self.model.look(seen, proposal);
+        self.is_consistent &= sight.error >= -self.tolerance * function.magnitude(self.best);
         let is_serious = seen.value <= centre_value - SERIOUS_SHARE * proposal.decrease();
         let rise = seen.value - centre_value;
         let soft_share = proposal.centre_policy.share(is_serious, rise, proposal.decrease(), sight.reach);
