@@ -38,8 +38,9 @@ const LITTLE: f64 = 0.01;
 const START_SHARE: f64 = 0.35;
 /// First step, as a share of the scaled function's value at the start.
 const FIRST_SHARE: f64 = 0.1;
-/// The function looks linear along a step if it decreases by at least this share of the predicted decrease.
-const LINEAR: f64 = 0.9;
+/// The function looks linear along a step if it decreases by at least this share of the predicted decrease. Then the
+/// parabola through both values has its minimum at 25 times the length or farther.
+const LINEAR: f64 = 0.98;
 /// A step is a large one if it brings at least this share of the decrease of the run.
 const LARGE: f64 = 0.1;
 /// Factor after the second large step in a row along which the function looks linear.
@@ -62,9 +63,11 @@ mod adaptive {
     pub(super) const FACTORS: (f64, f64) = (0.4, 3.0);
     /// Factor after a null step without a new cut.
     pub(super) const REPEATED: f64 = 0.1;
-    /// The floor as a share of the scale found, and its growth after a null step.
+    /// The floor as a share of the scale found, and its growth after a null step. It grows while a long step, of this
+    /// multiple of the scale, would more than double the predicted decrease.
     pub(super) const FLOOR_SHARE: f64 = 1.0 / 3.0;
     pub(super) const FLOOR_GROWTH: f64 = 1.007;
+    pub(super) const LONG: f64 = 30.0;
     /// Multiple of the predicted decrease beyond which an error shows that the floor is too high, and the factor on it
     /// then.
     pub(super) const VERY_FAR: f64 = 3.0;
@@ -96,6 +99,8 @@ pub(crate) struct Proximity {
     run: (usize, bool),
     /// Steps since the scale is known.
     steps: usize,
+    /// The length that the first steps found.
+    scale: f64,
     floor: f64,
     growth: Growth,
     /// Whether the model has cuts of each component.
@@ -110,6 +115,7 @@ impl Proximity {
             required: (1, 1),
             run: (0, true),
             steps: 0,
+            scale: eta,
             floor: 0.0,
             growth: Growth::default(),
             by_component: false,
@@ -200,14 +206,15 @@ impl Proximity {
     /// too far away. A floor keeps it from collapsing.
     fn adaptive_factor(&mut self, step: &Step<'_>) -> f64 {
         use adaptive::{
-            FACTORS, FAR, FINDING_FACTORS, FINDING_SHARE, FINDING_STEPS, FLOOR_DECAY, FLOOR_GROWTH, FLOOR_SHARE,
+            FACTORS, FAR, FINDING_FACTORS, FINDING_SHARE, FINDING_STEPS, FLOOR_DECAY, FLOOR_GROWTH, FLOOR_SHARE, LONG,
             REPEATED, VERY_FAR,
         };
         if self.steps < FINDING_STEPS {
             // A step that is far too long shows by the crossing of the two cuts, which is close to the centre.
             let least = FINDING_FACTORS.0.min(2.0 * crossing(step)).max(1.0 / MOST_CHANGE);
             let factor = (FINDING_SHARE * secant(step)).clamp(least, FINDING_FACTORS.1);
-            self.floor = FLOOR_SHARE * self.eta * factor;
+            self.scale = self.eta * factor;
+            self.floor = FLOOR_SHARE * self.scale;
             return factor;
         }
         if step.is_serious {
@@ -218,10 +225,10 @@ impl Proximity {
             return REPEATED;
         }
         let (error, promised) = (step.sight.error, step.promised());
-        if error <= VERY_FAR * promised {
+        if error > VERY_FAR * promised {
+            self.floor *= if self.eta <= self.floor { FLOOR_DECAY } else { 1.0 };
+        } else if step.proposal.sigma < LONG * self.scale * step.proposal.norm_squared {
             self.floor *= FLOOR_GROWTH;
-        } else if self.eta <= self.floor {
-            self.floor *= FLOOR_DECAY;
         }
         // A large linearisation error: the trial point was too far away.
         if error > FAR * promised { interpolation(step).clamp(FACTORS.0, 1.0) } else { 1.0 }
