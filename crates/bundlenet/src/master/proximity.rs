@@ -67,7 +67,7 @@ mod adaptive {
     /// multiple of the scale, would more than double the predicted decrease.
     pub(super) const FLOOR_SHARE: f64 = 1.0 / 3.0;
     pub(super) const FLOOR_GROWTH: f64 = 1.007;
-    pub(super) const LONG: f64 = 30.0;
+    pub(super) const LONG: f64 = 100.0;
     /// Multiple of the predicted decrease beyond which an error shows that the floor is too high, and the factor on it
     /// then.
     pub(super) const VERY_FAR: f64 = 3.0;
