@@ -61,6 +61,16 @@ impl SparseRows {
         self.entries.iter_mut().for_each(|entry| *entry *= factor);
     }
 
+    /// Multiplies each row by its own factor.
+    pub fn scale_each(&mut self, factors: impl Fn(usize) -> f64) {
+        let mut start = 0;
+        for (index, &end) in self.ends.iter().enumerate() {
+            let factor = factors(index);
+            self.entries[start..end].iter_mut().for_each(|entry| *entry *= factor);
+            start = end;
+        }
+    }
+
     /// Adds all rows to a vector.
     pub fn add_to(&self, sum: &mut [f64]) {
         for (&coordinate, entry) in self.coordinates.iter().zip(&self.entries) {

@@ -54,15 +54,15 @@ pub mod train;
 pub use error::{Error, InvalidSetting};
 pub use master::Strategy;
 pub use method::{
-    AutoSettings, BundleSettings, Cuts, HybridSettings, Method, NetworkSettings, OPTIONS, OptionInfo, Pruning,
-    StepSettings,
+    AutoSettings, BundleSettings, Cuts, Evaluate, HybridSettings, Method, NetworkSettings, OPTIONS, OptionInfo,
+    Pruning, StepSettings,
 };
 pub use network::{
     Activation, Architecture, Attention, Card, Centre, Model, Precision, Sampling, Schema, StepUnit, Transform,
 };
 pub use oracle::{
-    Bound, Domain, EvaluationError, Fingerprint, FnOracle, Function, Interrupt, Lines, Minorants, Oracle, OracleError,
-    Primal, PrimalOracle, Sense, Solutions, SumOracle,
+    Bound, Domain, EvaluationError, Fingerprint, FnOracle, Function, Interrupt, Interval, Lines, Minorants, Oracle,
+    OracleError, Primal, PrimalOracle, Sense, Solutions, SumOracle,
 };
 pub use run::{
     ComponentReuse, Cut, Journal, Limits, Log, Observer, Record, Reuse, Settings, Solution, Solver, State, Status,

@@ -63,6 +63,10 @@ impl Proposer for ComponentProposer {
         true
     }
 
+    fn stretch(&mut self) -> bool {
+        self.proximity.stretch()
+    }
+
     fn learn(&mut self, _cuts: &ComponentBundle, step: &Step<'_>) {
         // If the cuts are the same as before, only more accurate weights can change the proposal.
         self.accuracy = if step.is_repeated { (SHARPER * self.accuracy).max(SHARPEST) } else { ACCURACY };

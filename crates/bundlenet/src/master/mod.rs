@@ -45,6 +45,11 @@ pub(crate) trait Proposer {
         false
     }
 
+    /// Lengthens the next step, after a proposal that promises no more than the noise of the oracle. False if it cannot.
+    fn stretch(&mut self) -> bool {
+        false
+    }
+
     /// Work of the last proposal in nanoseconds of a present-day core, counted from sizes.
     fn work(&self) -> f64 {
         0.0

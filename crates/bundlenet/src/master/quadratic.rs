@@ -74,6 +74,10 @@ impl Proposer for QuadraticProposer {
         Some(self.proximity.eta())
     }
 
+    fn stretch(&mut self) -> bool {
+        self.proximity.stretch()
+    }
+
     fn learn(&mut self, _bundle: &Bundle, step: &Step<'_>) {
         self.proximity.update(step);
     }

@@ -25,7 +25,7 @@ impl Adam {
 impl Minimize for Adam {
     fn step(&mut self, function: &mut Function<'_>) -> Result<Progress, EvaluationError> {
         if self.seen.is_stationary(function.domain()) {
-            return Ok(Progress::Optimal);
+            return Ok(if self.seen.width == 0.0 { Progress::Optimal } else { Progress::Noisy });
         }
         let Evaluation { point, subgradient, .. } = &mut self.seen;
         let subgradient = subgradient.numbers(point.len());

@@ -134,7 +134,12 @@ impl Auto {
     fn outcome(&self) -> Progress {
         let ends = [self.tally.end, self.tally.last_word].into_iter().flatten();
         let has_converged = ends.clone().any(|end| matches!(end, Progress::Converged));
-        if has_converged { Progress::Converged } else { Progress::Stalled }
+        let is_noisy = ends.clone().any(|end| matches!(end, Progress::Noisy));
+        match (has_converged, is_noisy) {
+            (true, _) => Progress::Converged,
+            (false, true) => Progress::Noisy,
+            (false, false) => Progress::Stalled,
+        }
     }
 
     /// The promised gap of the present method.
@@ -241,12 +246,12 @@ impl Auto {
         let (combination, error) = model.aggregate_all();
         let centre = model.centre();
         let cap = self.prunings.aggregated.cap.min(FIRST_CUTS);
-        let bundle = Bundle::new(&centre.point, centre.value, function.domain(), cap);
+        let bundle = Bundle::new(centre.clone(), function.domain(), cap);
         let bundle = bundle.with_cut(&combination, error, model.primal(components.proposal()));
         let seen = components.last_seen();
         let way = centre.point.iter().zip(&seen.point).map(|(to, from)| to - from);
         let rise: f64 = seen.subgradient().iter().zip(way).map(|(entry, way)| entry * way).sum();
-        let error = centre.value - (seen.value + rise);
+        let error = centre.value - (seen.cut() + rise);
         let bundle = bundle.with_cut(&seen.subgradient, error, seen.solutions.as_ref().map(Primal::of_all));
         let (pruning, tolerance) = (self.prunings.aggregated, components.tolerance());
         let mut aggregated = BundleMethod::new(function, bundle, proposer, pruning, tolerance);

@@ -19,6 +19,21 @@ const NEAR: f64 = 100.0;
 /// Largest number of consecutive null steps without a new cut; one more stalls the method.
 const MOST_REPEATS: usize = 10;
 
+/// Share of the predicted decrease that the width of a value should not exceed.
+const WISHED_SHARE: f64 = 0.1;
+
+/// How well the predicted decrease is heard in the noise of an oracle whose values are intervals.
+enum Hearing {
+    /// It is larger than the noise.
+    Clear,
+    /// It is not, but that of a longer step may be.
+    Faint,
+    /// The gap may be within the noise. A more accurate value at the centre would tell.
+    Vague,
+    /// The gap is within the noise, and the oracle is no more accurate.
+    Lost,
+}
+
 pub(crate) struct BundleMethod<P: Proposer> {
     model: P::Model,
     proposer: P,
@@ -42,6 +57,9 @@ pub(crate) struct BundleMethod<P: Proposer> {
     is_provable: bool,
     /// False if a cut contradicts the best value: round-off has spoiled it, or the function is not convex.
     is_consistent: bool,
+    /// Accuracy that was wished for at the last trial point, and at the centre.
+    wish: f64,
+    centre_wish: f64,
     /// Consecutive null steps without a new cut.
     repeats: usize,
     /// Primal solution at a stationary point.
@@ -70,6 +88,8 @@ impl<P: Proposer> BundleMethod<P> {
             aggregates: Lines::new(),
             is_provable: function.minimizer_box().is_some(),
             is_consistent: true,
+            wish: f64::INFINITY,
+            centre_wish: f64::INFINITY,
             repeats: 0,
             optimal_primal: None,
             seconds: 0.0,
@@ -238,6 +258,30 @@ impl<P: Proposer> BundleMethod<P> {
         !is_seen || self.horizon.is_behind(length, centre_value - far.value, predicted)
     }
 
+    /// Accuracy to wish for at the next trial point: a share of the predicted decrease, so that the serious test means
+    /// something.
+    fn accuracy(&self, function: &Function<'_>) -> f64 {
+        WISHED_SHARE * self.proposal.decrease().max(self.tolerance * function.magnitude(self.best))
+    }
+
+    /// What to do in the noise of an oracle whose values are intervals. `docs/oracle.md` has the theory.
+    fn hearing(&self, function: &Function<'_>) -> Hearing {
+        let centre = self.model.centre();
+        // The cuts may be too low by the one, the value of the centre too high by the other.
+        let noise = centre.width + self.seen.width;
+        if noise == 0.0 || self.proposal.decrease() > noise {
+            return Hearing::Clear;
+        }
+        let allowed = self.tolerance * function.magnitude(self.best);
+        if self.estimate() > allowed + noise {
+            return Hearing::Faint;
+        }
+        let accuracy = self.accuracy(function);
+        let is_deaf = self.seen.width > self.wish;
+        let is_asked = self.centre_wish <= 2.0 * accuracy;
+        if is_deaf || is_asked || centre.width <= accuracy { Hearing::Lost } else { Hearing::Vague }
+    }
+
     /// Proposes until there is a trial point to evaluate. Returns whether it is the centre, or the end of the method.
     /// An inexact master may promise a decrease and stay at the centre: then a shorter step is tried.
     fn aim(&mut self, function: &mut Function<'_>) -> Result<bool, Progress> {
@@ -249,6 +293,18 @@ impl<P: Proposer> BundleMethod<P> {
             if self.has_converged(function) {
                 return Err(Progress::Converged);
             }
+            match self.hearing(function) {
+                Hearing::Lost => return Err(Progress::Noisy),
+                Hearing::Vague => {
+                    self.seen.point.copy_from_slice(&self.model.centre().point);
+                    return Ok(true);
+                }
+                Hearing::Faint if self.proposer.stretch() => {
+                    self.is_fresh = false;
+                    continue;
+                }
+                Hearing::Faint | Hearing::Clear => {}
+            }
             let is_at_centre = self.write_trial(function);
             let is_known = is_at_centre && self.model.centre().is_exact;
             if !is_known && self.repeats <= MOST_REPEATS {
@@ -259,7 +315,28 @@ impl<P: Proposer> BundleMethod<P> {
             }
             self.is_fresh = false;
         }
-        Err(Progress::Stalled)
+        let is_noisy = self.model.centre().width + self.seen.width > 0.0;
+        Err(if is_noisy { Progress::Noisy } else { Progress::Stalled })
+    }
+
+    /// Evaluates some components at the trial point. They improve the model; the centre stays.
+    fn step_of_some(&mut self, which: &[usize], function: &mut Function<'_>) -> Result<Progress, EvaluationError> {
+        function.visit_some(which, &mut self.seen)?;
+        self.is_fresh = false;
+        self.model.update_some(which, &self.seen);
+        Ok(Progress::Step(StepReport { is_serious: Some(false), ..self.report(self.model.centre().value) }))
+    }
+
+    /// Data of the last proposal for the log.
+    fn report(&self, centre_value: f64) -> StepReport {
+        StepReport {
+            is_serious: None,
+            model: Some(centre_value - self.proposal.decrease()),
+            estimate: Some(self.estimate()),
+            norm: Some(self.proposal.norm_squared.sqrt()),
+            eta: Some(self.proposal.eta),
+            cuts: Some(self.model.len()),
+        }
     }
 
     /// Writes the trial point `centre - eta w`, within bounds. True if it is the centre.
@@ -283,12 +360,18 @@ impl<P: Proposer> Minimize for BundleMethod<P> {
             Err(end) => return Ok(end),
         };
         // Evaluate at the trial point centre - eta w. A1:6-7, A2:10-11.
+        self.wish = self.accuracy(function);
+        function.wish(self.wish);
+        let laggards = self.model.laggards();
+        if !laggards.is_empty() {
+            return self.step_of_some(&laggards, function);
+        }
         function.visit(&mut self.seen, self.detail)?;
         self.is_fresh = false;
         self.best = self.best.min(self.seen.value);
         // A stationary point has the best value. If it has not, round-off has spoiled its value: it is far away.
         if self.seen.value <= self.best && self.seen.is_stationary(function.domain()) {
-            self.lower_bound = self.lower_bound.max(self.seen.value);
+            self.lower_bound = self.lower_bound.max(self.seen.cut());
             self.optimal_primal = self.seen.solutions.as_ref().map(Primal::of_all);
         }
         // Judge: serious or null step, A1:9; share of the way by which the centre moves, A2:13. `sight` compares the new
@@ -299,21 +382,19 @@ impl<P: Proposer> Minimize for BundleMethod<P> {
         let is_serious = seen.value <= centre_value - SERIOUS_SHARE * proposal.decrease();
         let rise = seen.value - centre_value;
         let soft_share = proposal.centre_policy.share(is_serious, rise, proposal.decrease(), sight.reach);
-        let share = if is_at_centre { 1.0 } else { soft_share };
+        // A second value at the centre counts if it is better than the first.
+        let is_better = seen.width == 0.0 || seen.value < centre_value;
+        let share = if is_at_centre { f64::from(is_better) } else { soft_share };
+        if share > 0.0 || is_at_centre {
+            self.centre_wish = if share < 1.0 && !is_at_centre { self.centre_wish.max(self.wish) } else { self.wish };
+        }
         self.horizon.learn(proposal.eta, -rise, proposal.decrease(), centre_value);
         // Update bundle, centre and linearisation errors, A1:8, 10, 14, A2:12-14; then the step length, A1:10, 12.
         let is_new = self.model.update(seen, sight, share, proposal, self.pruning);
         let is_repeated = !is_serious && !is_new;
         self.repeats = if is_repeated { self.repeats + 1 } else { 0 };
         self.proposer.learn(&self.model, &Step { proposal, seen, sight, centre_value, share, is_serious, is_repeated });
-        Ok(Progress::Step(StepReport {
-            is_serious: Some(is_serious),
-            model: Some(centre_value - proposal.decrease()),
-            estimate: Some(self.estimate()),
-            norm: Some(proposal.norm_squared.sqrt()),
-            eta: Some(proposal.eta),
-            cuts: Some(self.model.len()),
-        }))
+        Ok(Progress::Step(StepReport { is_serious: Some(is_serious), ..self.report(centre_value) }))
     }
 
     fn seen(&self) -> Option<&Evaluation> {

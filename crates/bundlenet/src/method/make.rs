@@ -6,7 +6,7 @@ use super::adam::Adam;
 use super::auto::Auto;
 use super::descent::Descent;
 use super::phase::{CONSTANTS, Opening, Phase, first_phase};
-use super::settings::{AutoSettings, BundleSettings, Cuts, Method};
+use super::settings::{AutoSettings, BundleSettings, Cuts, Evaluate, Method};
 use super::{BundleMethod, Inherited, Minimize};
 use crate::master::{ComponentProposer, Proximity, QuadraticProposer, Strategy, first_work};
 use crate::model::{Bundle, ComponentBundle, Model, Pruning, Weighing};
@@ -106,6 +106,7 @@ impl Maker<'_, '_> {
         let bundle = ComponentBundle::around(&start, function.linear());
         let bundle = inherited.iter().fold(bundle, |bundle, inherited| bundle.with_cuts(&inherited.cuts));
         let bundle = if settings.strategy == Strategy::Adaptive { bundle.with_metric() } else { bundle };
+        let bundle = if settings.evaluate == Evaluate::Laggards { bundle.with_laggards() } else { bundle };
         // The last steps of a nearly converged run say little about the first step of the next one. The strategy
         // corrects the saved step length after its first step.
         let unit = bundle.metric_unit();

@@ -17,8 +17,8 @@ pub(crate) use bundle::BundleMethod;
 pub(crate) use make::{make_method, network_method, network_method_with, wants_components};
 pub(crate) use settings::listed;
 pub use settings::{
-    AutoSettings, BundleSettings, Cuts, HybridSettings, Method, NetworkSettings, OPTIONS, OptionInfo, Pruning,
-    StepSettings,
+    AutoSettings, BundleSettings, Cuts, Evaluate, HybridSettings, Method, NetworkSettings, OPTIONS, OptionInfo,
+    Pruning, StepSettings,
 };
 pub(crate) use together::{propose_together, runs_in_step};
 
@@ -97,6 +97,8 @@ pub(crate) enum Progress {
     Converged,
     /// The stop test does not hold, but no step changes anything any more.
     Stalled,
+    /// The values of the oracle are too wide: the gap is within the tolerance and their width.
+    Noisy,
     /// The patience of the run ended during a proposal.
     Interrupted,
 }

@@ -74,6 +74,8 @@ pub struct HybridSettings {
 pub struct BundleSettings {
     /// Cuts of components, or of the whole function.
     pub cuts: Cuts,
+    /// Components that are evaluated at a trial point.
+    pub evaluate: Evaluate,
     /// Strategy for the step length.
     pub strategy: Strategy,
     /// Initial step length `eta_0`; positive. The function is scaled by the norm of its first subgradient. If `None`,
@@ -100,6 +102,20 @@ pub enum Cuts {
     Component,
     /// Cuts of the whole function, as in the paper.
     Aggregated,
+}
+
+/// Components that are evaluated at a trial point.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+#[non_exhaustive]
+pub enum Evaluate {
+    /// All of them.
+    #[default]
+    All,
+    /// In every other step only those whose models lag behind, by
+    /// [`SumOracle::evaluate_some`](crate::SumOracle::evaluate_some). Such a step improves the model and has no value.
+    /// Useful where components are expensive and few of them change.
+    Laggards,
 }
 
 /// Rule for the removal of cuts.
@@ -140,6 +156,7 @@ impl Default for BundleSettings {
     fn default() -> Self {
         Self {
             cuts: Cuts::default(),
+            evaluate: Evaluate::default(),
             strategy: Strategy::default(),
             eta0: None,
             serious_steps: 1,
@@ -222,6 +239,13 @@ pub struct OptionInfo {
 pub const OPTIONS: &[OptionInfo] = &[
     option("model", &["auto", "hybrid", "network"], "FILE", "the built-in general model", "Checkpoint of the network"),
     option("cuts", &["bundle"], "component|aggregated", "component", "Cuts of each component, or of the whole sum"),
+    option(
+        "evaluate",
+        &["bundle"],
+        "all|laggards",
+        "all",
+        "Components at a trial point: all, or in every other step those that lag behind",
+    ),
     option("strategy", &["bundle"], "adaptive|constant|soft|hard|balancing", "adaptive", "Rule for the step length"),
     option(
         "eta0",

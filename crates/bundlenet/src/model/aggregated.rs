@@ -52,13 +52,13 @@ pub(crate) enum Weighing {
 }
 
 impl Bundle {
-    /// An empty bundle around a centre with the given value, with memory for `capacity` cuts.
-    pub(crate) fn new(centre: &[f64], value: f64, domain: &Domain, capacity: usize) -> Self {
-        let dim = centre.len();
+    /// An empty bundle around a centre, with memory for `capacity` cuts.
+    pub(crate) fn new(centre: Centre, domain: &Domain, capacity: usize) -> Self {
+        let dim = centre.point.len();
         let mut bundle = Self {
             dim,
             blocks: blocks_for(dim),
-            centre: Centre::new(centre, value),
+            centre,
             rows: vec![],
             gram: vec![],
             stride: 0,
@@ -80,8 +80,9 @@ impl Bundle {
 
     /// A bundle around the point of an evaluation, with the cut of that evaluation.
     pub(crate) fn around(start: &Evaluation, domain: &Domain, cap: usize) -> Self {
-        let bundle = Self::new(&start.point, start.value, domain, cap.min(super::FIRST_CUTS));
-        bundle.with_cut(&start.subgradient, 0.0, start.solutions.as_ref().map(Primal::of_all))
+        let centre = Centre::new(&start.point, start.value, start.width);
+        let bundle = Self::new(centre, domain, cap.min(super::FIRST_CUTS));
+        bundle.with_cut(&start.subgradient, start.width, start.solutions.as_ref().map(Primal::of_all))
     }
 
     /// Adds a cut with its linearisation error and, if they are kept, its primal solution.
@@ -175,14 +176,14 @@ impl Bundle {
         }
     }
 
-    /// Moves the centre a share of the way to `point` and updates the errors. `slopes` must belong to that point.
-    fn move_towards(&mut self, point: &[f64], value: f64, share: f64) {
-        let rise = value - self.centre.value;
+    /// Moves the centre a share of the way to the trial point and updates the errors. `slopes` must belong to that point.
+    fn move_towards(&mut self, seen: &Evaluation, share: f64) {
+        let rise = seen.value - self.centre.value;
         for (error, slope) in self.errors.iter_mut().zip(&self.slopes) {
             // As in `insert`.
             *error = (*error + share * rise - share * slope).max(0.0);
         }
-        self.centre.move_towards(point, value, share);
+        self.centre.move_towards(seen, share);
     }
 
     /// Products of all subgradients with the step to the last trial point, by place. Written only if they were needed.
@@ -385,7 +386,7 @@ impl Model for Bundle {
 
     fn look(&mut self, seen: &Evaluation, proposal: &Proposal) -> Sight {
         let slope = dot(&seen.subgradient.0, &proposal.direction.0);
-        Sight { error: self.centre.value - seen.value - proposal.eta * slope, slope, reach: None }
+        Sight { error: self.centre.value - seen.cut() - proposal.eta * slope, slope, reach: None }
     }
 
     fn update(&mut self, seen: &Evaluation, sight: Sight, share: f64, proposal: &Proposal, pruning: Pruning) -> bool {
@@ -397,10 +398,11 @@ impl Model for Bundle {
         // A network reads the slopes even if the centre stays.
         if share > 0.0 || self.weighing == Weighing::Network {
             self.write_slopes(proposal, !is_thinned);
-            self.move_towards(&seen.point, seen.value, share);
+            self.move_towards(seen, share);
         }
         let primal = seen.solutions.as_ref().map(Primal::of_all);
-        let newest = self.insert(&seen.subgradient, (1.0 - share) * sight.error, primal);
+        let error = (1.0 - share) * sight.error + share * seen.width;
+        let newest = self.insert(&seen.subgradient, error, primal);
         self.age(&proposal.weights, newest, pruning.lifetime);
         self.taken > taken
     }
@@ -425,7 +427,7 @@ impl Model for Bundle {
 impl Bundle {
     /// A bundle of the given subgradients and linearisation errors.
     pub(crate) fn of_cuts(centre: &[f64], cuts: &[(Vec<f64>, f64)]) -> Self {
-        let mut bundle = Self::new(centre, 0.0, &Domain::Free, cuts.len());
+        let mut bundle = Self::new(Centre::new(centre, 0.0, 0.0), &Domain::Free, cuts.len());
         cuts.iter().for_each(|cut| bundle.insert_cut(cut));
         bundle
     }

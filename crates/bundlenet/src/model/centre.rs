@@ -1,31 +1,36 @@
 //! The stability centre, and its movement after a step.
 
+use crate::oracle::Evaluation;
+
 /// The stability centre: the reference point of the cuts.
 #[derive(Clone, Debug)]
 pub(crate) struct Centre {
     pub(crate) point: Vec<f64>,
     /// Value of the function at the centre, or an upper bound on it.
     pub(crate) value: f64,
-    /// Whether `value` is the value itself.
+    /// Width of the interval of the value, at the points of which the centre is a mean.
+    pub(crate) width: f64,
+    /// Whether `value` is the value that the oracle returned at the centre.
     pub(crate) is_exact: bool,
 }
 
 impl Centre {
-    pub(crate) fn new(point: &[f64], value: f64) -> Self {
-        Self { point: point.to_vec(), value, is_exact: true }
+    pub(crate) fn new(point: &[f64], value: f64, width: f64) -> Self {
+        Self { point: point.to_vec(), value, width, is_exact: true }
     }
 
-    /// Moves a share of the way to a point with the given value. The value of the centre is interpolated in the same
-    /// way; by convexity it is an upper bound.
-    pub(crate) fn move_towards(&mut self, point: &[f64], value: f64, share: f64) {
+    /// Moves a share of the way to the point of an evaluation. The value of the centre is interpolated in the same way;
+    /// by convexity it is an upper bound.
+    pub(crate) fn move_towards(&mut self, Evaluation { point, value, width, .. }: &Evaluation, share: f64) {
         if share == 1.0 {
             self.point.copy_from_slice(point);
-            self.value = value;
+            (self.value, self.width) = (*value, *width);
             self.is_exact = true;
         } else if share > 0.0 {
             let stay = 1.0 - share;
             self.point.iter_mut().zip(point).for_each(|(entry, target)| *entry = share * target + stay * *entry);
             self.value = share * value + stay * self.value;
+            self.width = self.width.max(*width);
             self.is_exact = false;
         }
     }

@@ -103,6 +103,9 @@ pub(crate) struct ComponentBundle {
     /// linearisation errors of the new cuts.
     slopes: Vec<f64>,
     new_errors: Vec<f64>,
+    /// Whether laggards are found, and the components that lag behind after the last evaluation of all.
+    finds_laggards: bool,
+    laggards: Vec<usize>,
     /// Work space; zero or false between two uses.
     scatter: Vec<f64>,
     marks: Vec<bool>,
@@ -113,6 +116,9 @@ pub(crate) struct ComponentBundle {
 
 /// Steps in which the metric is adjusted to the cuts. Later changes gain nothing and need the products of all cuts.
 const METRIC_STEPS: usize = 10;
+
+/// Share of the model's error that laggards make up.
+const LAGGING: f64 = 0.9;
 
 impl ComponentBundle {
     /// A bundle without cuts.
@@ -130,6 +136,8 @@ impl ComponentBundle {
             has_metric: false,
             slopes: vec![],
             new_errors: vec![],
+            finds_laggards: false,
+            laggards: vec![],
             scatter: vec![0.0; linear.len()],
             marks: vec![false; linear.len()],
             way: vec![0.0; linear.len()],
@@ -143,11 +151,15 @@ impl ComponentBundle {
     /// they are kept.
     pub(crate) fn around(start: &Evaluation, linear: &[f64]) -> Self {
         let Evaluation { point, value, minorants, solutions, .. } = start;
-        let mut bundle = Self::empty(Centre::new(point, *value), linear.to_vec(), minorants.len());
+        let mut bundle = Self::empty(Centre::new(point, *value, start.width), linear.to_vec(), minorants.len());
         for component in 0..minorants.len() {
-            bundle.components[component].value = minorants.values()[component];
+            let (cut, bound) = (minorants.values()[component], minorants.bounds()[component]);
+            bundle.components[component].value = bound;
             let primal = || primal_of(solutions.as_ref(), component);
-            bundle.insert(component, minorants.subgradient(component), 0.0, primal);
+            bundle.insert(component, minorants.subgradient(component), bound - cut, primal);
+        }
+        for (component, value, subgradient) in minorants.more() {
+            bundle.insert(component, subgradient, minorants.bounds()[component] - value, || None);
         }
         bundle
     }
@@ -168,6 +180,41 @@ impl ComponentBundle {
         self.has_metric = true;
         self.update_metric();
         self
+    }
+
+    /// Finds the components that lag behind: those whose models are farthest below them at the trial point. Evaluations of
+    /// these alone improve the model most.
+    pub(crate) fn with_laggards(self) -> Self {
+        Self { finds_laggards: true, ..self }
+    }
+
+    /// Finds the fewest components that make up most of the error of the model at the trial point. They are at most half
+    /// of all; if it takes more, there are none.
+    fn find_laggards(&mut self, seen: &Evaluation) {
+        let mut first = 0;
+        let mut errors: Vec<(f64, usize)> = vec![];
+        for (index, component) in self.components.iter().enumerate() {
+            let slopes = &self.slopes[first..first + component.cuts.len()];
+            first += component.cuts.len();
+            let lines = slopes.iter().zip(&component.cuts).map(|(slope, cut)| component.value - cut.error + slope);
+            let model = lines.fold(f64::NEG_INFINITY, f64::max);
+            errors.push(((seen.minorants.values()[index] - model).max(0.0), index));
+        }
+        errors.sort_by(|a, b| b.0.total_cmp(&a.0));
+        let most = LAGGING * errors.iter().map(|(error, _)| error).sum::<f64>();
+        self.laggards.clear();
+        let mut sum = 0.0;
+        for (error, index) in errors {
+            if sum >= most {
+                break;
+            }
+            sum += error;
+            self.laggards.push(index);
+        }
+        self.laggards.sort_unstable();
+        if 2 * self.laggards.len() > self.components.len() {
+            self.laggards.clear();
+        }
     }
 
     pub(crate) fn metric(&self) -> &[f64] {
@@ -269,14 +316,25 @@ impl ComponentBundle {
     }
 
     /// Adds the cuts of an evaluation at another point.
-    pub(crate) fn insert_all(&mut self, Evaluation { point, minorants, solutions, .. }: &Evaluation) {
+    pub(crate) fn insert_all(&mut self, seen: &Evaluation) {
+        let all: Vec<usize> = (0..self.components.len()).collect();
+        self.insert_some(&all, seen);
+    }
+
+    /// Adds the cuts of some components, evaluated at another point. True if the model has changed.
+    fn insert_some(&mut self, which: &[usize], Evaluation { point, minorants, solutions, .. }: &Evaluation) -> bool {
         let way: Vec<f64> = self.centre.point.iter().zip(point).map(|(to, from)| to - from).collect();
-        for index in 0..self.components.len() {
+        let mut is_new = false;
+        for (index, &component) in which.iter().enumerate() {
             let subgradient = minorants.subgradient(index);
-            let at_centre = minorants.values()[index] + sparse_dot(subgradient, &way);
-            let error = self.components[index].value - at_centre;
-            self.insert(index, subgradient, error, || primal_of(solutions.as_ref(), index));
+            let error = self.components[component].value - (minorants.values()[index] + sparse_dot(subgradient, &way));
+            is_new |= self.insert(component, subgradient, error, || primal_of(solutions.as_ref(), index)).1;
         }
+        for (index, value, subgradient) in minorants.more() {
+            let error = self.components[which[index]].value - (value + sparse_dot(subgradient, &way));
+            is_new |= self.insert(which[index], subgradient, error, || None).1;
+        }
+        is_new
     }
 
     /// Adds cuts of an earlier run.
@@ -524,13 +582,16 @@ impl Model for ComponentBundle {
         for (index, component) in self.components.iter().enumerate() {
             let subgradient = seen.minorants.subgradient(index);
             slope += sparse_dot(subgradient, direction);
-            let rise = seen.minorants.values()[index] - component.value;
-            let own_error = sparse_dot(subgradient, &self.way) - rise;
+            let below = component.value - seen.minorants.values()[index];
+            let own_error = below + sparse_dot(subgradient, &self.way);
             error += own_error;
             self.new_errors.push(own_error);
             slopes.extend(component.cuts.iter().map(|cut| self.product(cut, &self.way)));
         }
         self.slopes = slopes;
+        if self.finds_laggards {
+            self.find_laggards(seen);
+        }
         Sight { error, slope, reach: Some(self.find_reach(seen)) }
     }
 
@@ -539,7 +600,8 @@ impl Model for ComponentBundle {
         let mut first = 0;
         for index in 0..self.components.len() {
             let component = &mut self.components[index];
-            let rise = seen.minorants.values()[index] - component.value;
+            let (value, bound) = (seen.minorants.values()[index], seen.minorants.bounds()[index]);
+            let rise = bound - component.value;
             for (cut, slope) in component.cuts.iter_mut().zip(&self.slopes[first..]) {
                 cut.error = (cut.error + share * (rise - slope)).max(0.0);
                 cut.age = if cut.weight > 0.0 { 0 } else { cut.age + 1 };
@@ -548,11 +610,16 @@ impl Model for ComponentBundle {
             component.value += share * rise;
             self.unused += component.retain(|cut| cut.age <= pruning.lifetime);
             self.make_room(index, pruning.cap);
-            let error = (1.0 - share) * self.new_errors[index];
+            let error = (1.0 - share) * self.new_errors[index] + share * (bound - value);
             let primal = || primal_of(seen.solutions.as_ref(), index);
             is_new |= self.insert(index, seen.minorants.subgradient(index), error, primal).1;
         }
-        self.centre.move_towards(&seen.point, seen.value, share);
+        for (index, value, subgradient) in seen.minorants.more() {
+            let rest = (1.0 - share) * sparse_dot(subgradient, &self.way);
+            self.make_room(index, pruning.cap);
+            is_new |= self.insert(index, subgradient, self.components[index].value - value + rest, || None).1;
+        }
+        self.centre.move_towards(seen, share);
         if self.bytes() > pruning.bytes {
             self.shrink(pruning.bytes);
         } else if self.unused > self.entries.len() / 2 {
@@ -563,6 +630,14 @@ impl Model for ComponentBundle {
             self.update_metric();
         }
         is_new
+    }
+
+    fn laggards(&mut self) -> Vec<usize> {
+        std::mem::take(&mut self.laggards)
+    }
+
+    fn update_some(&mut self, which: &[usize], seen: &Evaluation) -> bool {
+        self.insert_some(which, seen)
     }
 
     fn save(&self, since: u64) -> Saved {
@@ -607,7 +682,7 @@ pub(crate) type SparseCut = (Vec<(u32, f64)>, f64);
 impl ComponentBundle {
     /// A bundle of the given cuts, by component.
     pub(crate) fn of_cuts(centre: &[f64], linear: Vec<f64>, cuts: &[Vec<SparseCut>]) -> Self {
-        let mut bundle = Self::empty(Centre::new(centre, 0.0), linear, cuts.len());
+        let mut bundle = Self::empty(Centre::new(centre, 0.0, 0.0), linear, cuts.len());
         for (component, cuts) in cuts.iter().enumerate() {
             cuts.iter().for_each(|cut| bundle.insert_cut(component, cut));
         }

@@ -39,6 +39,16 @@ pub(crate) trait Model {
     /// old or too many. True if the new cut has changed the model.
     fn update(&mut self, seen: &Evaluation, sight: Sight, share: f64, proposal: &Proposal, pruning: Pruning) -> bool;
 
+    /// Components to evaluate at the next trial point, instead of all. Empty for all of them.
+    fn laggards(&mut self) -> Vec<usize> {
+        vec![]
+    }
+
+    /// Adds the cuts of some components at the trial point. The centre stays. True if the model has changed.
+    fn update_some(&mut self, _which: &[usize], _seen: &Evaluation) -> bool {
+        false
+    }
+
     /// The cuts with numbers above `since`.
     fn save(&self, since: u64) -> Saved;
 

@@ -2,7 +2,7 @@
 
 use thiserror::Error;
 
-use super::OracleError;
+use super::{OracleError, Sense};
 
 /// Error of an oracle or of an evaluation. Evaluations are counted from 1 (the one at the start point), entries from 0.
 #[derive(Debug, Error)]
@@ -35,6 +35,14 @@ pub enum EvaluationError {
     SubgradientLength { evaluation: usize, expected: usize, found: usize },
     #[error("evaluation {evaluation}: the oracle returned an unusable value: expected a finite number, found {found}")]
     Value { evaluation: usize, found: f64 },
+    #[error(
+        "evaluation {evaluation}: the oracle returned an empty interval{}: expected {}, found cut {cut} and bound {bound}",
+        component.map(|component| format!(" of component {component}")).unwrap_or_default(),
+        if *sense == Sense::Minimize { "cut <= bound" } else { "bound <= cut" }
+    )]
+    Interval { evaluation: usize, component: Option<usize>, sense: Sense, cut: f64, bound: f64 },
+    #[error("component {component} has an unusable multiplicity: expected a positive finite number, found {found}")]
+    Multiplicity { component: usize, found: f64 },
     #[error(
         "evaluation {evaluation}: the oracle returned an unusable subgradient: expected a finite entry {coordinate}, found {found}{}",
         if found.is_nan() { " (or it was not written)" } else { "" }

@@ -4,13 +4,16 @@ use std::time::Instant;
 
 use bundlenet_linalg::vectors::{Padded, all_within, scale};
 
-use super::{Domain, EvaluationError, Fingerprint, Lines, Minorants, Oracle, Patience, Sense, Solutions};
+use super::{Domain, EvaluationError, Fingerprint, Interval, Lines, Minorants, Oracle, Patience, Sense, Solutions};
 
 /// Largest entry of a scaled subgradient. The squares of larger ones could not be added up.
 const LARGEST_ENTRY: f64 = 1e150;
 
 /// Largest ratio between the scale of an earlier run and the scale at this start, if the earlier one is to be used.
 const SCALE_RANGE: f64 = 1e3;
+
+/// Round-off by which the ends of an interval may be in the wrong order, relative to them.
+const ROUND_OFF: f64 = 1e-12;
 
 /// Work of an evaluation in nanoseconds if the oracle states none: a millisecond.
 const DEAR: f64 = 1e6;
@@ -31,6 +34,10 @@ pub struct Function<'a> {
     linear: Option<Vec<f64>>,
     /// Number of components; 1 unless the oracle is a sum.
     components: usize,
+    /// Multiplicities of the components; empty if all are 1.
+    multiplicities: Vec<f64>,
+    /// Number of components that were evaluated.
+    component_calls: usize,
     keeps_solutions: bool,
     evaluations: usize,
     most_evaluations: usize,
@@ -42,10 +49,14 @@ pub struct Function<'a> {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Evaluation {
     pub(crate) point: Vec<f64>,
-    /// Minimised and scaled.
+    /// The value, or an upper bound on it, minimised and scaled.
     pub(crate) value: f64,
-    /// Minimised, not scaled.
+    /// The same, not scaled.
     pub(crate) unscaled: f64,
+    /// Width of the interval of the value, scaled: the minorant has the value `value - width` here. 0 for exact oracles.
+    pub(crate) width: f64,
+    /// Whether only some components were evaluated. Then there is no value.
+    pub(crate) is_partial: bool,
     /// Subgradient of the whole function.
     pub(crate) subgradient: Padded,
     /// Minorants of the components, if they were asked for.
@@ -64,7 +75,12 @@ impl Evaluation {
         self.subgradient.numbers(self.point.len())
     }
 
-    /// Whether the subgradient proves the point optimal: it is 0, or points out of the domain where the point is at a bound.
+    /// Value of the minorant at the point.
+    pub(crate) fn cut(&self) -> f64 {
+        self.value - self.width
+    }
+
+    /// Whether the subgradient proves that the minorant is nowhere lower than here: it is 0, or points out of the domain where the point is at a bound.
     pub(crate) fn is_stationary(&self, domain: &Domain) -> bool {
         let is_blocked =
             |index: usize, entry: f64| entry > 0.0 && self.point[index] == 0.0 && domain.is_nonnegative(index);
@@ -114,6 +130,7 @@ impl<'a> Function<'a> {
             return Err(EvaluationError::LinearLength { expected: dim, found });
         }
         let components = oracle.as_sum().map_or(1, |sum| sum.component_count());
+        let multiplicities = multiplicities(oracle)?;
         Ok(Self {
             oracle,
             dim,
@@ -123,6 +140,8 @@ impl<'a> Function<'a> {
             scale: 1.0,
             linear,
             components,
+            multiplicities,
+            component_calls: 0,
             keeps_solutions: false,
             evaluations: 0,
             most_evaluations: usize::MAX,
@@ -186,6 +205,20 @@ impl<'a> Function<'a> {
         self.linear.is_some()
     }
 
+    /// Number of components that were evaluated; a call of a function that is not a sum counts as one.
+    pub(crate) fn component_calls(&self) -> usize {
+        self.component_calls
+    }
+
+    /// Wishes for an accuracy of the next values, scaled.
+    pub(crate) fn wish(&mut self, accuracy: f64) {
+        self.oracle.wish(accuracy / self.scale);
+    }
+
+    fn multiplicity(&self, component: usize) -> f64 {
+        self.multiplicities.get(component).copied().unwrap_or(1.0)
+    }
+
     /// Number of components; 1 unless the function is a sum.
     pub(crate) fn components(&self) -> usize {
         self.components
@@ -226,7 +259,7 @@ impl<'a> Function<'a> {
     /// A wrong length, a point outside the domain, a value or an entry that is not finite or was not written, or the
     /// error of the oracle. The error names the evaluation.
     pub fn evaluate(&mut self, point: &[f64], subgradient: &mut [f64]) -> Result<f64, EvaluationError> {
-        let unscaled = self.call(point, subgradient)?;
+        let (unscaled, _) = self.call(point, subgradient)?;
         self.scaled(unscaled, subgradient)
     }
 
@@ -235,7 +268,7 @@ impl<'a> Function<'a> {
     /// # Errors
     /// As [`Function::evaluate`], and if the oracle is not a [`SumOracle`](crate::SumOracle).
     pub fn evaluate_components(&mut self, point: &[f64], minorants: &mut Minorants) -> Result<f64, EvaluationError> {
-        let unscaled = self.call_components(point, minorants)?;
+        let (unscaled, _) = self.call_components(None, point, minorants)?;
         self.scaled(unscaled, minorants.rows().entries())
     }
 
@@ -260,6 +293,7 @@ impl<'a> Function<'a> {
         let dim = self.dim;
         scale(evaluation.subgradient.numbers_mut(dim), self.scale);
         evaluation.minorants.scale(self.scale);
+        evaluation.width *= self.scale;
         if let Some(linear) = &mut self.linear {
             scale(linear, self.scale);
         }
@@ -272,18 +306,35 @@ impl<'a> Function<'a> {
         self.set_value(evaluation, detail)
     }
 
+    /// Evaluates some components at the point of an evaluation. It gets their minorants, in the given order, and no
+    /// value.
+    pub(crate) fn visit_some(
+        &mut self,
+        components: &[usize],
+        evaluation: &mut Evaluation,
+    ) -> Result<(), EvaluationError> {
+        let Evaluation { point, minorants, solutions, is_partial, .. } = evaluation;
+        *is_partial = true;
+        let begin = Instant::now();
+        let result = self.call_components(Some(components), point, minorants);
+        let result = result.and_then(|_| self.write_solutions(Some(components), solutions));
+        self.seconds += begin.elapsed().as_secs_f64();
+        result
+    }
+
     /// Evaluates at the point of an evaluation and fills in all but the scaled value.
     fn ask(&mut self, evaluation: &mut Evaluation, detail: Detail) -> Result<(), EvaluationError> {
-        let Evaluation { point, unscaled, subgradient, minorants, solutions, .. } = evaluation;
+        let Evaluation { point, unscaled, width, is_partial, subgradient, minorants, solutions, .. } = evaluation;
+        *is_partial = false;
         let dim = self.dim;
         let begin = Instant::now();
         let result = match detail {
             Detail::Whole => self.call(point, subgradient.numbers_mut(dim)),
-            Detail::Components => self.call_components(point, minorants),
+            Detail::Components => self.call_components(None, point, minorants),
         };
-        let result = result.and_then(|value| self.write_solutions(solutions).map(|()| value));
+        let result = result.and_then(|value| self.write_solutions(None, solutions).map(|()| value));
         self.seconds += begin.elapsed().as_secs_f64();
-        *unscaled = result?;
+        (*unscaled, *width) = result?;
         match detail {
             Detail::Whole => minorants.clear(),
             Detail::Components => {
@@ -305,8 +356,9 @@ impl<'a> Function<'a> {
         Ok(())
     }
 
-    /// Calls the oracle and checks its output. The returned value is minimised, not scaled; the subgradient is scaled.
-    fn call(&mut self, point: &[f64], subgradient: &mut [f64]) -> Result<f64, EvaluationError> {
+    /// Calls the oracle and checks its output. Returns the upper bound of the minimised value, not scaled, and the width
+    /// of its interval, scaled as the subgradient is.
+    fn call(&mut self, point: &[f64], subgradient: &mut [f64]) -> Result<(f64, f64), EvaluationError> {
         let evaluation = self.count(point)?;
         let (expected, found) = (self.dim, subgradient.len());
         if found != expected {
@@ -314,54 +366,94 @@ impl<'a> Function<'a> {
         }
         // An entry that the oracle does not write stays NaN and is found.
         subgradient.fill(f64::NAN);
-        let value = self
+        let interval = self
             .oracle
-            .evaluate(point, subgradient)
+            .evaluate_within(point, subgradient)
             .map_err(|source| EvaluationError::Failed { evaluation, source })?;
-        check_value(evaluation, value)?;
+        self.component_calls += self.components;
+        let width = self.width(None, interval)?;
         check_entries(evaluation, subgradient)?;
         let factor = self.factor();
         if factor != 1.0 {
             scale(subgradient, factor);
         }
-        Ok(self.sense.sign() * value)
+        Ok((self.sense.sign() * interval.cut + width, self.scale * width))
     }
 
-    /// As [`Self::call`], by component.
-    fn call_components(&mut self, point: &[f64], minorants: &mut Minorants) -> Result<f64, EvaluationError> {
+    /// Width of an interval, not scaled.
+    fn width(&self, component: Option<usize>, Interval { cut, bound }: Interval) -> Result<f64, EvaluationError> {
+        let evaluation = self.evaluations;
+        check_value(evaluation, cut)?;
+        check_value(evaluation, bound)?;
+        let width = self.sense.sign() * (bound - cut);
+        if width < -ROUND_OFF * (cut.abs() + bound.abs()) {
+            return Err(EvaluationError::Interval { evaluation, component, sense: self.sense, cut, bound });
+        }
+        Ok(width.max(0.0))
+    }
+
+    /// As [`Self::call`], by component: all, or the given ones. The value of some components is without meaning.
+    fn call_components(
+        &mut self,
+        which: Option<&[usize]>,
+        point: &[f64],
+        minorants: &mut Minorants,
+    ) -> Result<(f64, f64), EvaluationError> {
         if !self.is_sum() {
             return Err(EvaluationError::NoSum);
         }
         let evaluation = self.count(point)?;
-        let (dim, factor, components) = (self.dim, self.factor(), self.components);
+        let (dim, factor) = (self.dim, self.factor());
         let Some(sum) = self.oracle.as_sum() else { return Err(EvaluationError::NoSum) };
         minorants.clear();
-        sum.evaluate_components(point, minorants).map_err(|source| EvaluationError::Failed { evaluation, source })?;
-        let (expected, found) = (components, minorants.len());
+        let result = match which {
+            None => sum.evaluate_components(point, minorants),
+            Some(which) => sum.evaluate_some(which, point, minorants),
+        };
+        result.map_err(|source| EvaluationError::Failed { evaluation, source })?;
+        let (expected, found) = (which.map_or(self.components, <[usize]>::len), minorants.len());
+        self.component_calls += expected;
         if found != expected {
             return Err(EvaluationError::ComponentCount { evaluation, expected, found });
         }
-        minorants.values().iter().try_for_each(|&value| check_value(evaluation, value))?;
-        check_entries(evaluation, minorants.rows().entries())?;
-        let coordinates = minorants.rows().coordinates();
-        if let Some(&coordinate) = coordinates.iter().find(|&&coordinate| coordinate as usize >= dim) {
-            return Err(EvaluationError::Coordinate { evaluation, dim, found: coordinate as usize });
+        minorants.all_values().try_for_each(|value| check_value(evaluation, value))?;
+        for rows in minorants.all_rows() {
+            check_entries(evaluation, rows.entries())?;
+            let outside = rows.coordinates().iter().find(|&&coordinate| coordinate as usize >= dim);
+            if let Some(&coordinate) = outside {
+                return Err(EvaluationError::Coordinate { evaluation, dim, found: coordinate as usize });
+            }
         }
         let linear: f64 = sum.linear().iter().zip(point).map(|(entry, at)| entry * at).sum();
+        let component = |index: usize| which.map_or(index, |which| which[index]);
+        if !self.multiplicities.is_empty() {
+            minorants.scale_each(|index| self.multiplicity(component(index)));
+        }
+        let mut width = 0.0;
+        if !minorants.are_exact() {
+            for (index, (&cut, &bound)) in minorants.values().iter().zip(minorants.bounds()).enumerate() {
+                width += self.width(Some(component(index)), Interval { cut, bound })?;
+            }
+        }
         let value = linear + minorants.values().iter().sum::<f64>();
         if factor != 1.0 {
             minorants.scale(factor);
         }
-        Ok(self.sense.sign() * value)
+        Ok((self.sense.sign() * value + width, self.scale * width))
     }
 
-    /// Writes the solutions of the last evaluation, if they are kept. Sense and scale do not apply to them.
-    fn write_solutions(&mut self, solutions: &mut Option<Solutions>) -> Result<(), EvaluationError> {
+    /// Writes the solutions of the last evaluation, of all components or of the given ones, if they are kept. Sense and
+    /// scale do not apply to them; multiplicities do.
+    fn write_solutions(
+        &mut self,
+        which: Option<&[usize]>,
+        solutions: &mut Option<Solutions>,
+    ) -> Result<(), EvaluationError> {
         if !self.keeps_solutions {
             return Ok(());
         }
         let evaluation = self.evaluations;
-        let expected = self.components;
+        let expected = which.map_or(self.components, <[usize]>::len);
         let solutions = solutions.get_or_insert_default();
         solutions.clear();
         if let Some(primal) = self.oracle.as_primal() {
@@ -369,6 +461,9 @@ impl<'a> Function<'a> {
         }
         if solutions.len() != expected {
             return Err(EvaluationError::SolutionCount { evaluation, expected, found: solutions.len() });
+        }
+        if !self.multiplicities.is_empty() {
+            solutions.scale_each(|index| self.multiplicity(which.map_or(index, |which| which[index])));
         }
         let mut numbers = solutions.costs().iter().chain(solutions.rows().entries());
         match numbers.find(|number| !number.is_finite()) {
@@ -411,9 +506,12 @@ impl<'a> Function<'a> {
 
     /// Lower bound on the scaled function, proved by convex combinations of the components' minorants. Overwrites them.
     pub(crate) fn prove(&mut self, aggregate: &mut Lines) -> Option<f64> {
-        let (factor, patience) = (self.factor(), &self.patience);
+        let (factor, patience, multiplicities) = (self.factor(), &self.patience, &self.multiplicities);
         let sum = self.oracle.as_sum()?;
         aggregate.scale(1.0 / factor);
+        if !multiplicities.is_empty() {
+            aggregate.scale_each(|component| 1.0 / multiplicities[component]);
+        }
         sum.prove_until(aggregate, &|| patience.is_over()).map(|bound| factor * bound).filter(|bound| bound.is_finite())
     }
 
@@ -433,12 +531,23 @@ impl<'a> Function<'a> {
 
     /// Scaled value at the origin of a component's minorant with the given scaled slope, if it has one.
     pub(crate) fn reprice(&mut self, component: usize, (coordinates, entries): (&[u32], &[f64])) -> Option<f64> {
-        let factor = self.factor();
+        let factor = self.factor() * self.multiplicity(component);
         let sum = self.oracle.as_sum()?;
         let entries: Vec<f64> = entries.iter().map(|entry| entry / factor).collect();
         sum.reprice(component, coordinates, &entries)
             .map(|constant| factor * constant)
             .filter(|constant| constant.is_finite())
+    }
+}
+
+/// The multiplicities of the components; empty if all are 1.
+fn multiplicities(oracle: &mut dyn Oracle) -> Result<Vec<f64>, EvaluationError> {
+    let Some(sum) = oracle.as_sum() else { return Ok(vec![]) };
+    let all: Vec<f64> = (0..sum.component_count()).map(|component| sum.multiplicity(component)).collect();
+    match all.iter().position(|&number| !(number > 0.0 && number.is_finite())) {
+        Some(component) => Err(EvaluationError::Multiplicity { component, found: all[component] }),
+        None if all.iter().all(|&number| number == 1.0) => Ok(vec![]),
+        None => Ok(all),
     }
 }
 

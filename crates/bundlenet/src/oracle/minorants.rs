@@ -1,6 +1,7 @@
 //! Lists of numbers with sparse vectors: minorants at a point, affine functions, primal solutions.
 
 use bundlenet_linalg::SparseRows;
+use bundlenet_linalg::sparse::pairs;
 
 /// Defines a list of numbers, each with a sparse vector, under the names that they have for one idea.
 macro_rules! sparse_list {
@@ -75,22 +76,19 @@ macro_rules! sparse_list {
             }
 
             /// Multiplies all numbers and vectors by a factor.
-            #[allow(dead_code, reason = "primal solutions are never scaled")]
+            #[allow(dead_code, reason = "primal solutions have no common factor")]
             pub(crate) fn scale(&mut self, factor: f64) {
                 self.$numbers.iter_mut().for_each(|number| *number *= factor);
                 self.rows.scale(factor);
             }
+
+            /// Multiplies each number and its vector by its own factor.
+            pub(crate) fn scale_each(&mut self, factors: impl Fn(usize) -> f64) {
+                self.$numbers.iter_mut().enumerate().for_each(|(index, number)| *number *= factors(index));
+                self.rows.scale_each(factors);
+            }
         }
     };
-}
-
-sparse_list! {
-    /// Values and sparse subgradients of the components of a [`SumOracle`](crate::SumOracle) at one point.
-    Minorants,
-    /// Value of every component at the point.
-    values,
-    /// Coordinates and entries of a component's subgradient.
-    subgradient,
 }
 
 sparse_list! {
@@ -109,4 +107,223 @@ sparse_list! {
     costs,
     /// Variables of a solution that are not 0, and their values.
     variables,
+}
+
+/// Minorants of the components of a [`SumOracle`](crate::SumOracle) at one point: a value and a sparse subgradient each.
+///
+/// A component `f` to minimise has the minorant `f(y) >= cut + g'(y - x)` for all `y`, and `cut <= f(x) <= bound`. All
+/// inequalities are reversed for a component to maximise. An exact oracle has both numbers equal.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Minorants {
+    firsts: Cuts,
+    /// Bounds on the values. Empty while all values are exact.
+    bounds: Vec<f64>,
+    /// Further cuts, and the place of the component of each.
+    more: Cuts,
+    owners: Vec<usize>,
+}
+
+/// Cuts by their value at the point of an evaluation.
+#[derive(Clone, Debug, Default, PartialEq)]
+struct Cuts {
+    values: Vec<f64>,
+    rows: SparseRows,
+}
+
+impl Cuts {
+    fn clear(&mut self) {
+        self.values.clear();
+        self.rows.clear();
+    }
+
+    fn push(&mut self, value: f64, subgradient: impl IntoIterator<Item = (u32, f64)>) {
+        self.values.push(value);
+        self.rows.push(subgradient);
+    }
+
+    fn append(&mut self, other: &Self) {
+        self.values.extend_from_slice(&other.values);
+        self.rows.append(&other.rows);
+    }
+
+    fn scale(&mut self, factor: f64) {
+        self.values.iter_mut().for_each(|value| *value *= factor);
+        self.rows.scale(factor);
+    }
+
+    fn scale_each(&mut self, factors: impl Fn(usize) -> f64) {
+        self.values.iter_mut().enumerate().for_each(|(index, value)| *value *= factors(index));
+        self.rows.scale_each(factors);
+    }
+}
+
+impl Minorants {
+    /// An empty list.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Empties the list and keeps the memory.
+    pub fn clear(&mut self) {
+        self.firsts.clear();
+        self.bounds.clear();
+        self.more.clear();
+        self.owners.clear();
+    }
+
+    /// Appends the next component, with its value at the point and the nonzero entries of a subgradient there. Entries of
+    /// the same coordinate are added up.
+    pub fn push(&mut self, value: f64, subgradient: impl IntoIterator<Item = (u32, f64)>) {
+        if !self.bounds.is_empty() {
+            self.bounds.push(value);
+        }
+        self.firsts.push(value, subgradient);
+    }
+
+    /// Appends the next component, whose value is known as an interval: `cut` is the value of its minorant at the point,
+    /// `bound` the other end. A subproblem that a MIP solver ended at a gap has its incumbent as `cut` and its dual bound
+    /// as `bound`.
+    pub fn push_within(&mut self, cut: f64, bound: f64, subgradient: impl IntoIterator<Item = (u32, f64)>) {
+        if self.bounds.is_empty() {
+            self.bounds.extend_from_slice(&self.firsts.values);
+        }
+        self.bounds.push(bound);
+        self.firsts.push(cut, subgradient);
+    }
+
+    /// Appends a further cut of the last component: `value` is its value at the point. Each cut of a solution pool is one.
+    ///
+    /// # Panics
+    /// If there is no component yet.
+    pub fn push_more(&mut self, value: f64, subgradient: impl IntoIterator<Item = (u32, f64)>) {
+        assert!(!self.is_empty(), "a further cut needs a component");
+        self.owners.push(self.len() - 1);
+        self.more.push(value, subgradient);
+    }
+
+    /// Appends the given components of `other`, in the given order. Missing ones are left out.
+    pub(crate) fn select(&mut self, other: &Self, components: &[usize]) {
+        for &component in components.iter().filter(|&&component| component < other.len()) {
+            let (cut, bound) = (other.values()[component], other.bounds()[component]);
+            self.push_within(cut, bound, pairs(other.subgradient(component)));
+            for (_, value, subgradient) in other.more().filter(|(owner, ..)| *owner == component) {
+                self.push_more(value, pairs(subgradient));
+            }
+        }
+    }
+
+    /// Appends all of `other`.
+    pub fn append(&mut self, other: &Self) {
+        let first = self.len();
+        if !(self.bounds.is_empty() && other.bounds.is_empty()) {
+            if self.bounds.is_empty() {
+                self.bounds.extend_from_slice(&self.firsts.values);
+            }
+            self.bounds.extend_from_slice(other.bounds());
+        }
+        self.firsts.append(&other.firsts);
+        self.more.append(&other.more);
+        self.owners.extend(other.owners.iter().map(|owner| first + owner));
+    }
+
+    /// Number of components.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.firsts.values.len()
+    }
+
+    /// Whether the list is empty.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.firsts.values.is_empty()
+    }
+
+    /// Value of every component's minorant at the point.
+    #[must_use]
+    pub fn values(&self) -> &[f64] {
+        &self.firsts.values
+    }
+
+    /// Bound on the value of every component: the value itself if it is exact.
+    #[must_use]
+    pub fn bounds(&self) -> &[f64] {
+        if self.bounds.is_empty() { self.values() } else { &self.bounds }
+    }
+
+    /// Coordinates and entries of a component's subgradient.
+    ///
+    /// # Panics
+    /// If `index >= len()`.
+    #[must_use]
+    pub fn subgradient(&self, index: usize) -> (&[u32], &[f64]) {
+        self.firsts.rows.row(index)
+    }
+
+    /// Place of the component, value at the point, and subgradient of every further cut.
+    pub fn more(&self) -> impl Iterator<Item = (usize, f64, (&[u32], &[f64]))> {
+        let cut = |index| (self.owners[index], self.more.values[index], self.more.rows.row(index));
+        (0..self.more.values.len()).map(cut)
+    }
+
+    /// Whether all values are exact.
+    pub(crate) fn are_exact(&self) -> bool {
+        self.bounds.is_empty()
+    }
+
+    /// The subgradients of all components, without further cuts.
+    pub(crate) fn rows(&self) -> &SparseRows {
+        &self.firsts.rows
+    }
+
+    /// All numbers that an oracle wrote but for the bounds: entries and coordinates of all cuts.
+    pub(crate) fn all_rows(&self) -> [&SparseRows; 2] {
+        [&self.firsts.rows, &self.more.rows]
+    }
+
+    /// Values of all cuts, and all bounds.
+    pub(crate) fn all_values(&self) -> impl Iterator<Item = f64> {
+        self.values().iter().chain(&self.bounds).chain(&self.more.values).copied()
+    }
+
+    /// Multiplies all numbers by a factor.
+    pub(crate) fn scale(&mut self, factor: f64) {
+        self.firsts.scale(factor);
+        self.bounds.iter_mut().for_each(|bound| *bound *= factor);
+        self.more.scale(factor);
+    }
+
+    /// Multiplies the numbers of each component by its own factor.
+    pub(crate) fn scale_each(&mut self, factors: impl Fn(usize) -> f64) {
+        self.firsts.scale_each(&factors);
+        self.bounds.iter_mut().enumerate().for_each(|(index, bound)| *bound *= factors(index));
+        let owners = &self.owners;
+        self.more.scale_each(|index| factors(owners[index]));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lists_are_joined() {
+        let mut exact = Minorants::new();
+        exact.push(1.0, [(0, 1.0)]);
+        exact.push_more(0.5, [(1, 2.0)]);
+        let mut wide = Minorants::new();
+        wide.push_within(1.0, 3.0, [(2, 4.0)]);
+        wide.push_more(0.0, []);
+        let mut both = exact.clone();
+        both.append(&wide);
+        both.push(7.0, []);
+        assert_eq!((both.values(), both.bounds()), (&[1.0, 1.0, 7.0][..], &[1.0, 3.0, 7.0][..]));
+        both.scale_each(|index| 10.0 * (index as f64 + 1.0));
+        assert_eq!((both.values(), both.bounds()), (&[10.0, 20.0, 210.0][..], &[10.0, 60.0, 210.0][..]));
+        let more: Vec<_> = both.more().collect();
+        assert_eq!(more, [(0, 5.0, (&[1][..], &[20.0][..])), (1, 0.0, (&[][..], &[][..]))]);
+        assert_eq!(both.subgradient(1), (&[2][..], &[80.0][..]));
+        exact.append(&exact.clone());
+        assert!(exact.bounds().len() == 2 && exact.more().map(|(owner, ..)| owner).eq([0, 1]));
+    }
 }

@@ -49,6 +49,20 @@ pub trait Oracle {
     /// Any error that the oracle reports. The run then ends with its best point so far.
     fn evaluate(&mut self, point: &[f64], subgradient: &mut [f64]) -> Result<f64, OracleError>;
 
+    /// As [`Oracle::evaluate`], for a value that is known as an interval: a minorant and a bound. Methods call this one.
+    ///
+    /// # Errors
+    /// As [`Oracle::evaluate`].
+    fn evaluate_within(&mut self, point: &[f64], subgradient: &mut [f64]) -> Result<Interval, OracleError> {
+        self.evaluate(point, subgradient).map(Interval::exact)
+    }
+
+    /// Wishes for an accuracy: the next intervals should not be wider, for the whole function. A method wishes for a share
+    /// of the decrease that its model predicts. An oracle may ignore the wish.
+    fn wish(&mut self, accuracy: f64) {
+        let _ = accuracy;
+    }
+
     /// The domain of the variables; free by default.
     fn domain(&self) -> Domain {
         Domain::Free
@@ -83,7 +97,28 @@ pub trait Oracle {
     }
 }
 
-/// An oracle for a sum `linear'x + sum_a f_a(x)`, with a value and a sparse subgradient of each component `f_a`.
+/// The value of a function at a point, known as an interval.
+///
+/// A function `f` to minimise has `f(y) >= cut + g'(y - x)` for all `y`, and `cut <= f(x) <= bound`. All inequalities are
+/// reversed for a function to maximise. An exact value has both numbers equal.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Interval {
+    /// Value of the minorant at the point.
+    pub cut: f64,
+    /// Bound on the value at the point.
+    pub bound: f64,
+}
+
+impl Interval {
+    /// The interval of an exact value.
+    #[must_use]
+    pub fn exact(value: f64) -> Self {
+        Self { cut: value, bound: value }
+    }
+}
+
+/// An oracle for a sum `linear'x + sum_a m_a f_a(x)`, with a value and a sparse subgradient of each component `f_a`.
+/// The multiplicities `m_a` are 1 unless the oracle states others.
 ///
 /// A Lagrangian dual is such a sum: each subproblem is a component.
 pub trait SumOracle: Oracle {
@@ -94,10 +129,34 @@ pub trait SumOracle: Oracle {
     fn linear(&self) -> &[f64];
 
     /// Evaluates every component at `point` and pushes one minorant for each, in order. `minorants` is empty before.
+    /// [`Minorants`] also takes values that are intervals, and further cuts.
     ///
     /// # Errors
     /// As [`Oracle::evaluate`].
     fn evaluate_components(&mut self, point: &[f64], minorants: &mut Minorants) -> Result<(), OracleError>;
+
+    /// Evaluates some components only, in the given order. By default it evaluates all.
+    ///
+    /// # Errors
+    /// As [`Oracle::evaluate`].
+    fn evaluate_some(
+        &mut self,
+        components: &[usize],
+        point: &[f64],
+        minorants: &mut Minorants,
+    ) -> Result<(), OracleError> {
+        let mut all = Minorants::new();
+        self.evaluate_components(point, &mut all)?;
+        minorants.select(&all, components);
+        Ok(())
+    }
+
+    /// Number of equal components that this one stands for: 50 for 50 equal bins. It is evaluated once, and its value and
+    /// subgradient count that many times. [`Oracle::evaluate`] returns the whole sum, with all multiplicities.
+    fn multiplicity(&self, component: usize) -> f64 {
+        let _ = component;
+        1.0
+    }
 
     /// Hash of all data that a component depends on; [`Fingerprint`] computes one. A later run reuses the cuts of a
     /// component if its fingerprint has not changed. `None` if there is no fingerprint.
@@ -118,7 +177,7 @@ pub trait SumOracle: Oracle {
     /// one to maximise. `None` if it proves nothing.
     ///
     /// `aggregate` has one line for each component, in order: a convex combination of minorants that this oracle
-    /// returned, in the problem's own sense. The combination represents a primal solution. In the limit of the bundle
+    /// returned, in the problem's own sense and without multiplicities. The combination represents a primal solution. In the limit of the bundle
     /// method it proves the optimum.
     fn prove(&mut self, aggregate: &Lines) -> Option<f64> {
         let _ = aggregate;

@@ -71,7 +71,7 @@ impl<'a, M: Minimize + ?Sized> Run<'a, M> {
             }
             (_, memory) => (None, Reuse::none_of(memory.map_or(0, |memory| memory.cuts.len()))),
         };
-        let is_optimal = start.is_stationary(function.domain());
+        let is_optimal = start.width == 0.0 && start.is_stationary(function.domain());
         let primal = start.solutions.as_ref().filter(|_| is_optimal).map(Primal::of_all);
         Ok(Self {
             begin,
@@ -132,6 +132,7 @@ impl<'a, M: Minimize + ?Sized> Run<'a, M> {
             Ok(Progress::Optimal) => return Err(Status::Optimal),
             Ok(Progress::Converged) => return Err(Status::Converged),
             Ok(Progress::Stalled) => return Err(Status::Stalled),
+            Ok(Progress::Noisy) => return Err(Status::OracleAccuracy),
             Ok(Progress::Interrupted) => return Err(self.end_of_patience().unwrap_or(Status::Interrupted)),
             Err(error) => {
                 self.failure = Some(error.to_string());
@@ -139,7 +140,7 @@ impl<'a, M: Minimize + ?Sized> Run<'a, M> {
             }
         };
         self.steps += 1;
-        if let Some(seen) = method.seen() {
+        if let Some(seen) = method.seen().filter(|seen| !seen.is_partial) {
             self.latest = seen.unscaled;
             if seen.unscaled < self.best {
                 self.best = seen.unscaled;
@@ -224,6 +225,7 @@ impl<'a, M: Minimize + ?Sized> Run<'a, M> {
             value: self.best_value(),
             steps: self.steps,
             oracle_calls: self.function.evaluations(),
+            component_calls: self.function.component_calls(),
             seconds: self.begin.elapsed().as_secs_f64(),
             oracle_seconds: self.function.seconds(),
             master_seconds: spent.master,

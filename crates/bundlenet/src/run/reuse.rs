@@ -141,7 +141,7 @@ fn refuted(cuts: &SavedCuts, count: usize, function: &Function<'_>, start: &Eval
         let products = pairs(slope).map(|(at, entry)| entry * start.point[at as usize]);
         let (rise, size) =
             products.fold((0.0, constant.abs()), |(sum, size), product| (sum + product, size + product.abs()));
-        let value = start.minorants.values().get(component as usize).copied().unwrap_or(start.value);
+        let value = start.minorants.bounds().get(component as usize).copied().unwrap_or(start.value);
         let error = value - (constant + rise);
         refuted[component as usize] |= error.is_nan() || error < -ROUND_OFF * (size + value.abs() + magnitude);
     }

@@ -24,6 +24,8 @@ pub struct Solution {
     pub steps: usize,
     /// Oracle calls, the one at the start included.
     pub oracle_calls: usize,
+    /// Components that were evaluated in these calls; one for each call of a function that is not a sum.
+    pub component_calls: usize,
     /// Wall time of the run.
     pub seconds: f64,
     /// Wall time spent in the oracle.
@@ -88,6 +90,9 @@ pub enum Status {
     Interrupted,
     /// The oracle failed, or returned unusable numbers, after the first evaluation.
     OracleFailed,
+    /// The estimated gap is within the tolerance and the width of the oracle's intervals. More accurate values are needed
+    /// for a smaller gap.
+    OracleAccuracy,
     /// Neither the proof nor the estimate is within the tolerance, but no step changes anything any more.
     Stalled,
 }
@@ -118,6 +123,7 @@ impl fmt::Display for Status {
             Self::BoundReached => "bound reached",
             Self::Interrupted => "interrupted",
             Self::OracleFailed => "oracle failed",
+            Self::OracleAccuracy => "oracle accuracy",
             Self::Stalled => "stalled",
         })
     }
