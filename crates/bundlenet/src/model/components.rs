@@ -6,6 +6,7 @@
 
 use std::hash::Hasher;
 use std::ops::Range;
+use std::sync::Arc;
 
 use bundlenet_linalg::sparse::{pairs, sparse_dot};
 use bundlenet_linalg::vectors::Padded;
@@ -27,8 +28,8 @@ pub(crate) struct Cut {
     /// Steps since it last had a weight.
     age: usize,
     hash: u64,
-    /// Its primal solution, if they are kept.
-    primal: Option<Box<Primal>>,
+    /// Its primal solution, if they are kept or it comes from an earlier run.
+    primal: Option<Arc<Primal>>,
 }
 
 /// A component and its cuts.
@@ -339,10 +340,11 @@ impl ComponentBundle {
 
     /// Adds cuts of an earlier run.
     pub(crate) fn with_cuts(mut self, cuts: &SavedCuts) -> Self {
-        for (component, constant, slope) in cuts.iter() {
-            let component = component as usize;
-            let at_centre = constant + sparse_dot(slope, &self.centre.point);
-            self.insert(component, slope, self.components[component].value - at_centre, || None);
+        for cut in cuts.iter() {
+            let component = cut.component as usize;
+            let at_centre = cut.constant + sparse_dot(cut.slope, &self.centre.point);
+            let error = self.components[component].value - at_centre;
+            self.insert(component, cut.slope, error, || cut.primal.cloned());
         }
         self
     }
@@ -391,7 +393,7 @@ impl ComponentBundle {
         component: usize,
         (coordinates, entries): (&[u32], &[f64]),
         error: f64,
-        primal: impl FnOnce() -> Option<Box<Primal>>,
+        primal: impl FnOnce() -> Option<Arc<Primal>>,
     ) -> (usize, bool) {
         // Errors are nonnegative by convexity, up to round-off.
         let error = error.max(0.0);
@@ -483,7 +485,7 @@ impl ComponentBundle {
         let entries: Vec<f64> = coordinates.iter().map(|&at| std::mem::take(&mut sums[at as usize])).collect();
         self.scatter = sums;
         let cuts = &self.components[component].cuts;
-        let primal = combined_primal(cuts.iter()).map(Box::new);
+        let primal = combined_primal(cuts.iter()).map(Arc::new);
         let mut by_weight: Vec<(f64, u64)> = cuts.iter().map(|cut| (cut.weight, cut.id)).collect();
         by_weight.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
         by_weight.truncate(count);
@@ -539,15 +541,14 @@ impl ComponentBundle {
 const FARTHEST: f64 = 100.0;
 
 /// The primal solution of a component, if they are kept.
-fn primal_of(solutions: Option<&Solutions>, component: usize) -> Option<Box<Primal>> {
-    solutions.map(|solutions| Box::new(Primal::of(solutions, component..component + 1)))
+pub(crate) fn primal_of(solutions: Option<&Solutions>, component: usize) -> Option<Arc<Primal>> {
+    solutions.map(|solutions| Arc::new(Primal::of(solutions, component..component + 1)))
 }
 
-/// The weighted sum of the cuts' primal solutions, if they are kept.
+/// The weighted sum of the cuts' primal solutions, if all cuts with a weight have one.
 fn combined_primal<'a>(cuts: impl Iterator<Item = &'a Cut> + Clone) -> Option<Primal> {
     let weighted = cuts.filter(|cut| cut.weight > 0.0);
-    let parts = weighted.filter_map(|cut| Some((cut.weight, &**cut.primal.as_ref()?)));
-    parts.clone().next().is_some().then(|| Primal::combine(parts))
+    Primal::combine_all(weighted.map(|cut| (cut.weight, cut.primal.as_deref())))
 }
 
 fn hash(coordinates: &[u32], entries: &[f64]) -> u64 {
@@ -645,7 +646,7 @@ impl Model for ComponentBundle {
         for (index, component) in self.components.iter().enumerate() {
             for cut in component.cuts.iter().filter(|cut| cut.id > since) {
                 let constant = component.value - cut.error - self.product(cut, &self.centre.point);
-                saved.cuts.push(index as u32, constant, pairs(self.subgradient(cut)));
+                saved.cuts.push(index as u32, constant, pairs(self.subgradient(cut)), cut.primal.clone());
             }
         }
         saved

@@ -13,9 +13,9 @@ pub(crate) use aggregated::{Bundle, Weighing};
 pub(crate) use centre::{Centre, CentrePolicy};
 #[cfg(test)]
 pub(crate) use components::SparseCut;
-pub(crate) use components::{Component, ComponentBundle};
+pub(crate) use components::{Component, ComponentBundle, primal_of};
 pub(crate) use proposal::{Proposal, Sight, Step};
-pub(crate) use saved::{Saved, SavedCuts, StepLength};
+pub(crate) use saved::{Saved, SavedCut, SavedCuts, StepLength};
 
 use crate::oracle::{Detail, Evaluation, Lines, Primal};
 

@@ -4,7 +4,9 @@ use std::time::Instant;
 
 use bundlenet_linalg::vectors::{Padded, all_within, scale};
 
-use super::{Domain, EvaluationError, Fingerprint, Interval, Lines, Minorants, Oracle, Patience, Sense, Solutions};
+use super::{
+    Domain, EvaluationError, Fingerprint, Interval, Lines, Minorants, Oracle, Patience, Primal, Sense, Solutions,
+};
 
 /// Largest entry of a scaled subgradient. The squares of larger ones could not be added up.
 const LARGEST_ENTRY: f64 = 1e150;
@@ -537,6 +539,24 @@ impl<'a> Function<'a> {
         sum.reprice(component, coordinates, &entries)
             .map(|constant| factor * constant)
             .filter(|constant| constant.is_finite())
+    }
+
+    /// Scaled minorant of a component that belongs to a primal solution: its value at the origin, and its slope. Sets
+    /// the cost of the solution. Both have the multiplicity of the component as a factor; the oracle sees neither.
+    pub(crate) fn line_of(&mut self, component: usize, solution: &mut Primal) -> Option<(f64, Vec<(u32, f64)>)> {
+        let (sign_and_scale, dim, multiplicity) =(self.factor(), self.dim, self.multiplicity(component));
+        let factor = sign_and_scale * multiplicity;
+        solution.variables.iter_mut().for_each(|(_, value)| *value /= multiplicity);
+        let (cost, mut slope) = self.oracle.as_primal()?.line_of(component, solution)?;
+        solution.variables.iter_mut().for_each(|(_, value)| *value *= multiplicity);
+        solution.cost = multiplicity * cost;
+        slope.iter_mut().for_each(|(_, entry)| *entry *= factor);
+        let is_entry = |(at, entry): &(u32, f64)| (*at as usize) < dim && entry.abs() <= LARGEST_ENTRY;
+        let is_usable = cost.is_finite()
+            && (factor * cost).is_finite()
+            && slope.iter().all(is_entry)
+            && solution.variables.iter().all(|(_, value)| value.is_finite());
+        is_usable.then_some((factor * cost, slope))
     }
 }
 

@@ -20,6 +20,22 @@ pub trait PrimalOracle: Oracle {
     ///
     /// The last evaluation was one of the whole function or one of its components.
     fn write_solutions(&mut self, solutions: &mut Solutions);
+
+    /// The minorant of a component that belongs to a solution of an earlier run, with the present data: its value at
+    /// the origin, and the entries of its slope. All numbers are in the problem's own sense. `None` if the solution is
+    /// not feasible any more, or if that is unknown.
+    ///
+    /// A run with a [`State`](crate::State) asks for it if the data of the component have changed, or may have changed,
+    /// and the cut has a primal solution. The cut is then used with the new line, and the value at the origin becomes
+    /// the cost of `solution`. Without an answer, [`SumOracle::reprice`](crate::SumOracle::reprice) is asked.
+    ///
+    /// `solution` may be a convex combination of solutions. The oracle may change its variables, if they have to follow
+    /// the data; it need not set the cost. An oracle that is not a sum is asked for component 0, the whole function. The
+    /// solutions of a sum as a whole are not asked for.
+    fn line_of(&mut self, component: usize, solution: &mut Primal) -> Option<(f64, Vec<(u32, f64)>)> {
+        let _ = (component, solution);
+        None
+    }
 }
 
 /// A convex combination of the solutions of all subproblems.
@@ -42,6 +58,12 @@ impl Primal {
     /// The solution of the whole function.
     pub(crate) fn of_all(solutions: &Solutions) -> Self {
         Self::of(solutions, 0..solutions.len())
+    }
+
+    /// The weighted sum of solutions. `None` if there are none, or if one of them is unknown.
+    pub(crate) fn combine_all<'a>(parts: impl Iterator<Item = (f64, Option<&'a Self>)> + Clone) -> Option<Self> {
+        let are_known = parts.clone().next().is_some() && parts.clone().all(|(_, part)| part.is_some());
+        are_known.then(|| Self::combine(parts.filter_map(|(weight, part)| Some((weight, part?)))))
     }
 
     /// The weighted sum of solutions.

@@ -33,6 +33,7 @@ pub(crate) struct Run<'a, M: Minimize + ?Sized> {
     trace: Vec<TraceRow>,
     failure: Option<String>,
     reuse: Option<Reuse>,
+    keeps_solutions: bool,
     /// The primal solution, if the start is optimal.
     primal: Option<Primal>,
 }
@@ -58,8 +59,7 @@ impl<'a, M: Minimize + ?Sized> Run<'a, M> {
         let detail =
             if wants_components(&settings.method) && function.is_sum() { Detail::Components } else { Detail::Whole };
         let memory = state.and_then(State::memory);
-        // A state has no primal solutions, so a combination with its cuts would be incomplete.
-        let takes_cuts = settings.method.takes_cuts() && !settings.primal;
+        let takes_cuts = settings.method.takes_cuts();
         let known_scale = memory.filter(|_| takes_cuts).map(|memory| memory.scale);
         function.begin(&mut start, detail, known_scale)?;
         let (inherited, reuse) = match (state, memory) {
@@ -71,6 +71,7 @@ impl<'a, M: Minimize + ?Sized> Run<'a, M> {
             }
             (_, memory) => (None, Reuse::none_of(memory.map_or(0, |memory| memory.cuts.len()))),
         };
+        let keeps_solutions = start.solutions.is_some();
         let is_optimal = start.width == 0.0 && start.is_stationary(function.domain());
         let primal = start.solutions.as_ref().filter(|_| is_optimal).map(Primal::of_all);
         Ok(Self {
@@ -88,6 +89,7 @@ impl<'a, M: Minimize + ?Sized> Run<'a, M> {
             tolerance: settings.tolerance,
             failure: None,
             reuse: (reuse.total() > 0).then_some(reuse),
+            keeps_solutions,
             primal,
         })
     }
@@ -220,6 +222,11 @@ impl<'a, M: Minimize + ?Sized> Run<'a, M> {
         let estimate = gap.map(|gap| gap.estimate / magnitude).filter(is_finite);
         // An unbounded function has no optimum.
         let proved = gap.and_then(|gap| gap.proved).filter(|_| self.ray.is_none()).map(|gap| gap / magnitude);
+        // Without the setting, cuts of the state may still have solutions, but new ones have none.
+        let primal = match &self.method {
+            Some(method) => method.primal().filter(|_| self.keeps_solutions),
+            None => self.primal.take(),
+        };
         Solution {
             status: status.with_gap(estimate, proved, self.tolerance),
             value: self.best_value(),
@@ -234,7 +241,7 @@ impl<'a, M: Minimize + ?Sized> Run<'a, M> {
             estimate,
             certificate: proved.map(|gap| gap.max(ROUND_OFF)),
             ray: self.ray.take(),
-            primal: self.method.as_ref().map_or_else(|| self.primal.take(), |method| method.primal()),
+            primal,
             trace: std::mem::take(&mut self.trace),
             point: self.best_point.clone(),
             failure: self.failure.take(),
