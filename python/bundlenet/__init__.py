@@ -14,6 +14,7 @@ from ._bundlenet import (
     NetworkDesign,
     Problem,
     Progress,
+    State,
     TrainingProgress,
     __version__,
     maximize,
@@ -22,6 +23,7 @@ from ._bundlenet import (
     train,
 )
 from ._result import OracleError, Result, Trace
+from ._sum import Sum
 
 __all__ = [
     "Dual",
@@ -33,6 +35,8 @@ __all__ = [
     "Problem",
     "Progress",
     "Result",
+    "State",
+    "Sum",
     "Trace",
     "TrainingProgress",
     "__version__",

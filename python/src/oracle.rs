@@ -1,14 +1,17 @@
 //! Python functions as oracles: `minimize` and `maximize`.
 
-use bundlenet::{Bound as CoordinateBound, Domain, Oracle, OracleError, Sense, Settings};
-use numpy::{PyArray1, PyArrayMethods};
+use bundlenet::{Bound as CoordinateBound, Domain, Interval, Oracle, OracleError, Sense, Settings};
+use numpy::PyArray1;
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 
+use crate::answer::interval;
 use crate::convert::{read_vector, vector};
 use crate::model::Model;
 use crate::run::{Keywords, check_threads, run};
+use crate::state::State;
+use crate::sum::{Callable, PythonSum, is_sum, linear_of};
 
 /// Minimises a convex function. `fun(x)` returns the value and a subgradient at the point `x`.
 ///
@@ -34,13 +37,13 @@ use crate::run::{Keywords, check_threads, run};
 /// `OracleError` is raised if `fun` fails or returns unusable values. Its `__cause__` is the exception of `fun`. Its
 /// `result` is the best result so far. `threads` has no effect: no method calls `fun` in parallel.
 #[pyfunction]
-#[pyo3(signature = (fun, x0, *, method="auto", options=None, model=None, bounds=None, steps=None, oracle_calls=None,
-    time_limit=None, target=None, tolerance=1e-7, callback=None, threads=None))]
+#[pyo3(signature = (fun, x0=None, *, method="auto", options=None, model=None, bounds=None, steps=None, oracle_calls=None,
+    time_limit=None, target=None, tolerance=1e-7, callback=None, threads=None, state=None, executor=None))]
 #[expect(clippy::too_many_arguments, reason = "keywords")]
 pub(crate) fn minimize(
     py: Python<'_>,
-    fun: Py<PyAny>,
-    x0: &Bound<'_, PyAny>,
+    fun: &Bound<'_, PyAny>,
+    x0: Option<&Bound<'_, PyAny>>,
     method: &str,
     options: Option<&Bound<'_, PyAny>>,
     model: Option<&Bound<'_, Model>>,
@@ -52,23 +55,26 @@ pub(crate) fn minimize(
     tolerance: f64,
     callback: Option<Py<PyAny>>,
     threads: Option<usize>,
+    state: Option<&Bound<'_, State>>,
+    executor: Option<Py<PyAny>>,
 ) -> PyResult<Py<PyAny>> {
     let keywords = Keywords { method, options, model, steps, oracle_calls, time_limit, target, tolerance };
     let settings = keywords.settings()?;
     check_threads(threads)?;
-    optimize(py, PythonOracle::new(fun, Sense::Minimize), x0, bounds, settings, callback.as_ref())
+    let task = Task { fun, x0, bounds, sense: Sense::Minimize, state: state.map(Bound::get), executor };
+    optimize(py, task, settings, callback.as_ref())
 }
 
 /// Maximises a concave function, such as the Lagrangian dual of a minimisation problem. The arguments are those of
 /// `minimize`.
 #[pyfunction]
-#[pyo3(signature = (fun, x0, *, method="auto", options=None, model=None, bounds=None, steps=None, oracle_calls=None,
-    time_limit=None, target=None, tolerance=1e-7, callback=None, threads=None))]
+#[pyo3(signature = (fun, x0=None, *, method="auto", options=None, model=None, bounds=None, steps=None, oracle_calls=None,
+    time_limit=None, target=None, tolerance=1e-7, callback=None, threads=None, state=None, executor=None))]
 #[expect(clippy::too_many_arguments, reason = "keywords")]
 pub(crate) fn maximize(
     py: Python<'_>,
-    fun: Py<PyAny>,
-    x0: &Bound<'_, PyAny>,
+    fun: &Bound<'_, PyAny>,
+    x0: Option<&Bound<'_, PyAny>>,
     method: &str,
     options: Option<&Bound<'_, PyAny>>,
     model: Option<&Bound<'_, Model>>,
@@ -80,51 +86,106 @@ pub(crate) fn maximize(
     tolerance: f64,
     callback: Option<Py<PyAny>>,
     threads: Option<usize>,
+    state: Option<&Bound<'_, State>>,
+    executor: Option<Py<PyAny>>,
 ) -> PyResult<Py<PyAny>> {
     let keywords = Keywords { method, options, model, steps, oracle_calls, time_limit, target, tolerance };
     let settings = keywords.settings()?;
     check_threads(threads)?;
-    optimize(py, PythonOracle::new(fun, Sense::Maximize), x0, bounds, settings, callback.as_ref())
+    let task = Task { fun, x0, bounds, sense: Sense::Maximize, state: state.map(Bound::get), executor };
+    optimize(py, task, settings, callback.as_ref())
+}
+
+/// The function of a run, and what belongs to it.
+struct Task<'a, 'py> {
+    fun: &'a Bound<'py, PyAny>,
+    x0: Option<&'a Bound<'py, PyAny>>,
+    bounds: Option<&'a Bound<'py, PyAny>>,
+    sense: Sense,
+    state: Option<&'a State>,
+    executor: Option<Py<PyAny>>,
 }
 
 fn optimize(
     py: Python<'_>,
-    mut oracle: PythonOracle,
-    start: &Bound<'_, PyAny>,
-    bounds: Option<&Bound<'_, PyAny>>,
-    settings: Settings,
+    Task { fun, x0, bounds, sense, state, executor }: Task<'_, '_>,
+    mut settings: Settings,
     callback: Option<&Py<PyAny>>,
 ) -> PyResult<Py<PyAny>> {
-    let function = oracle.function.bind(py);
-    if !function.is_callable() {
-        let found = function.get_type();
-        return Err(PyTypeError::new_err(format!("fun: expected a function, found {found}")));
+    let is_sum = is_sum(fun)?;
+    if !is_sum && !fun.is_callable() {
+        let found = fun.get_type();
+        return Err(PyTypeError::new_err(format!("fun: expected a function or a Sum, found {found}")));
     }
-    let mut start = vector(start, "x0")?;
-    oracle.dim = start.len();
-    if let Some(bounds) = bounds {
-        (oracle.frame, oracle.domain) = Frame::new(&limits(bounds, start.len())?)?;
+    if !is_sum && executor.is_some() {
+        return Err(PyTypeError::new_err("executor: expected a Sum as fun, found a function"));
     }
-    if let Some(frame) = &oracle.frame {
-        frame.to_inside(&mut start);
+    let mut loan = state.map(State::lend).transpose()?;
+    let linear = if is_sum { linear_of(fun)? } else { None };
+    let known = loan.as_ref().map_or(&[][..], |loan| loan.content.state.point());
+    let mut start = start_point(x0, known, linear.as_deref())?;
+    let domain = match bounds {
+        Some(bounds) => domain_of(bounds, start.len())?,
+        None => Domain::Free,
+    };
+    domain.project(&mut start);
+    let space = (start.len(), domain, sense);
+    if !is_sum {
+        let mut oracle = PythonOracle::new(fun, space)?;
+        let state = loan.as_mut().map(|loan| loan.content.for_another_function());
+        let outcome = run(py, &mut oracle, Some(&start), settings, callback, None, state)?;
+        return outcome.into_result(py, oracle.raised, None);
     }
-    oracle.domain.project(&mut start);
-    let mut outcome = run(py, &mut oracle, Some(&start), settings, callback, None)?;
-    if let (Ok(solution), Some(frame)) = (&mut outcome.solution, &oracle.frame) {
-        frame.to_outside(&mut solution.point);
+    settings.primal = settings.method.has_cuts();
+    let mut oracle = PythonSum::new(fun, space, executor, settings.primal)?;
+    if let Some(loan) = &mut loan {
+        oracle.begin_with(&mut loan.content, fun)?;
     }
-    outcome.into_result(py, oracle.raised)
+    let state = loan.as_mut().map(|loan| &mut loan.content.state);
+    let outcome = run(py, &mut oracle, Some(&start), settings, callback, None, state);
+    let solution = outcome.as_ref().ok().and_then(|outcome| outcome.solution.as_ref().ok());
+    let primal = solution.and_then(|solution| solution.primal.as_ref()).map(|primal| oracle.rows(py, primal));
+    let (primal, has_begun) = (primal.transpose(), solution.is_some());
+    if let Some(loan) = &mut loan {
+        oracle.end_with(&mut loan.content, has_begun);
+    }
+    outcome?.into_result(py, oracle.raised, primal?)
+}
+
+/// The start of a run: the point of the state, else `x0`, else 0. `x0` may be a number for all variables of a sum with
+/// a linear part.
+fn start_point(x0: Option<&Bound<'_, PyAny>>, known: &[f64], linear: Option<&[f64]>) -> PyResult<Vec<f64>> {
+    let given = match (x0, linear) {
+        (Some(x0), Some(linear)) => match x0.extract::<f64>() {
+            Ok(number) => Some(vec![number; linear.len()]),
+            Err(_) => Some(vector(x0, "x0")?),
+        },
+        (Some(x0), None) => Some(vector(x0, "x0")?),
+        (None, linear) => linear.map(|linear| vec![0.0; linear.len()]),
+    };
+    match given {
+        Some(given) if known.is_empty() => Ok(given),
+        Some(given) if given.len() != known.len() => {
+            let (expected, found) = (given.len(), known.len());
+            Err(PyValueError::new_err(format!("state: expected {expected} variables, found {found}")))
+        }
+        None if known.is_empty() => Err(PyValueError::new_err(
+            "x0: expected a start, because neither a state nor a linear part has one, found None",
+        )),
+        _ => Ok(known.to_vec()),
+    }
 }
 
 /// A Python function as an oracle.
-struct PythonOracle {
-    function: Py<PyAny>,
+pub(crate) struct PythonOracle {
+    function: Callable,
     dim: usize,
     domain: Domain,
     sense: Sense,
-    frame: Option<Frame>,
+    /// Wished width of the interval of the value.
+    accuracy: f64,
     /// The exception that the function raised.
-    raised: Option<PyErr>,
+    pub(crate) raised: Option<PyErr>,
 }
 
 impl Oracle for PythonOracle {
@@ -133,12 +194,20 @@ impl Oracle for PythonOracle {
     }
 
     fn evaluate(&mut self, point: &[f64], subgradient: &mut [f64]) -> Result<f64, OracleError> {
+        self.evaluate_within(point, subgradient).map(|interval| interval.bound)
+    }
+
+    fn evaluate_within(&mut self, point: &[f64], subgradient: &mut [f64]) -> Result<Interval, OracleError> {
         let called = Python::attach(|py| self.call(py, point, subgradient));
         called.map_err(|error| {
             let message = error.to_string();
             self.raised = Some(error);
             message.into()
         })
+    }
+
+    fn wish(&mut self, accuracy: f64) {
+        self.accuracy = accuracy;
     }
 
     fn domain(&self) -> Domain {
@@ -151,74 +220,31 @@ impl Oracle for PythonOracle {
 }
 
 impl PythonOracle {
-    /// An oracle without variables, to which `optimize` adds them and their bounds.
-    fn new(function: Py<PyAny>, sense: Sense) -> Self {
-        Self { function, dim: 0, domain: Domain::Free, sense, frame: None, raised: None }
+    pub(crate) fn new(fun: &Bound<'_, PyAny>, (dim, domain, sense): (usize, Domain, Sense)) -> PyResult<Self> {
+        Ok(Self { function: Callable::new(fun)?, dim, domain, sense, accuracy: f64::INFINITY, raised: None })
     }
 
-    fn call(&self, py: Python<'_>, point: &[f64], subgradient: &mut [f64]) -> PyResult<f64> {
+    fn call(&self, py: Python<'_>, point: &[f64], subgradient: &mut [f64]) -> PyResult<Interval> {
         // A new array at each call, because the function may keep it.
-        let array = PyArray1::from_slice(py, point);
-        if let Some(frame) = &self.frame {
-            frame.to_outside(array.try_readwrite()?.as_slice_mut()?);
-        }
-        let returned = self.function.bind(py).call1((array,))?;
+        let returned = self.function.call(&PyArray1::from_slice(py, point), self.accuracy)?;
         let pair = returned.cast::<PyTuple>().ok().filter(|pair| pair.len() == 2).ok_or_else(|| {
             let found = returned.get_type();
             PyTypeError::new_err(format!("expected a tuple (value, subgradient), found {found}"))
         })?;
-        let value = pair.get_item(0)?;
-        let value: f64 = value.extract().map_err(|_| {
-            let found = value.get_type();
-            PyTypeError::new_err(format!("value: expected a number, found {found}"))
-        })?;
         read_vector(&pair.get_item(1)?, subgradient, "subgradient")?;
-        if let Some(frame) = &self.frame {
-            subgradient.iter_mut().zip(&frame.signs).for_each(|(entry, sign)| *entry *= sign);
-        }
-        Ok(value)
+        interval(&pair.get_item(0)?)
     }
 }
 
-/// The map from inside variables, which are free or nonnegative, to the user's: `origin + sign * inside`.
-struct Frame {
-    origins: Vec<f64>,
-    signs: Vec<f64>,
-}
-
-impl Frame {
-    /// The frame for lower and upper limits, `None` if it is the identity, and the domain of the inside variables.
-    fn new(limits: &[(f64, f64)]) -> PyResult<(Option<Self>, Domain)> {
-        let mut frame = Self { origins: vec![], signs: vec![] };
-        let mut bounds = vec![];
-        for (index, &(lower, upper)) in limits.iter().enumerate() {
-            let (origin, sign, bound) = match (lower.is_finite(), upper.is_finite()) {
-                (false, false) if lower < upper => (0.0, 1.0, CoordinateBound::Free),
-                (true, false) if lower < upper => (lower, 1.0, CoordinateBound::Nonnegative),
-                (false, true) if lower < upper => (upper, -1.0, CoordinateBound::Nonnegative),
-                _ => {
-                    let expected = format!("coordinate {index} to be free or bounded on one side");
-                    let message = format!("bounds: expected {expected}, found [{lower}, {upper}]");
-                    return Err(PyValueError::new_err(message));
-                }
-            };
-            frame.origins.push(origin);
-            frame.signs.push(sign);
-            bounds.push(bound);
-        }
-        let is_needed = frame.origins.iter().any(|origin| *origin != 0.0) || frame.signs.contains(&-1.0);
-        Ok((is_needed.then_some(frame), Domain::PerCoordinate(bounds)))
-    }
-
-    fn to_outside(&self, point: &mut [f64]) {
-        let frame = self.origins.iter().zip(&self.signs);
-        point.iter_mut().zip(frame).for_each(|(entry, (origin, sign))| *entry = origin + sign * *entry);
-    }
-
-    fn to_inside(&self, point: &mut [f64]) {
-        let frame = self.origins.iter().zip(&self.signs);
-        point.iter_mut().zip(frame).for_each(|(entry, (origin, sign))| *entry = sign * (*entry - origin));
-    }
+/// The domain between lower and upper limits.
+fn domain_of(bounds: &Bound<'_, PyAny>, dim: usize) -> PyResult<Domain> {
+    let bound = |(index, (lower, upper)): (usize, (f64, f64))| match (lower, upper) {
+        (f64::NEG_INFINITY, f64::INFINITY) => Ok(CoordinateBound::Free),
+        (0.0, f64::INFINITY) => Ok(CoordinateBound::Nonnegative),
+        _ => Err(PyValueError::new_err(format!("bounds: coordinate {index}, found [{lower}, {upper}]"))),
+    };
+    let bounds: PyResult<_> = limits(bounds, dim)?.into_iter().enumerate().map(bound).collect();
+    Ok(Domain::PerCoordinate(bounds?))
 }
 
 /// Lower and upper limit of each coordinate.

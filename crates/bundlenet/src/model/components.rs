@@ -151,7 +151,7 @@ impl ComponentBundle {
     /// The bundle of an evaluation: its point is the centre, its minorants are the cuts. Primal solutions come along if
     /// they are kept.
     pub(crate) fn around(start: &Evaluation, linear: &[f64]) -> Self {
-        let Evaluation { point, value, minorants, solutions, .. } = start;
+        let Evaluation { point, value, minorants, solutions, more_solutions, .. } = start;
         let mut bundle = Self::empty(Centre::new(point, *value, start.width), linear.to_vec(), minorants.len());
         for component in 0..minorants.len() {
             let (cut, bound) = (minorants.values()[component], minorants.bounds()[component]);
@@ -159,8 +159,9 @@ impl ComponentBundle {
             let primal = || primal_of(solutions.as_ref(), component);
             bundle.insert(component, minorants.subgradient(component), bound - cut, primal);
         }
-        for (component, value, subgradient) in minorants.more() {
-            bundle.insert(component, subgradient, minorants.bounds()[component] - value, || None);
+        for (place, (component, value, subgradient)) in minorants.more().enumerate() {
+            let primal = || primal_of(more_solutions.as_ref(), place);
+            bundle.insert(component, subgradient, minorants.bounds()[component] - value, primal);
         }
         bundle
     }
@@ -323,7 +324,8 @@ impl ComponentBundle {
     }
 
     /// Adds the cuts of some components, evaluated at another point. True if the model has changed.
-    fn insert_some(&mut self, which: &[usize], Evaluation { point, minorants, solutions, .. }: &Evaluation) -> bool {
+    fn insert_some(&mut self, which: &[usize], seen: &Evaluation) -> bool {
+        let Evaluation { point, minorants, solutions, more_solutions, .. } = seen;
         let way: Vec<f64> = self.centre.point.iter().zip(point).map(|(to, from)| to - from).collect();
         let mut is_new = false;
         for (index, &component) in which.iter().enumerate() {
@@ -331,9 +333,10 @@ impl ComponentBundle {
             let error = self.components[component].value - (minorants.values()[index] + sparse_dot(subgradient, &way));
             is_new |= self.insert(component, subgradient, error, || primal_of(solutions.as_ref(), index)).1;
         }
-        for (index, value, subgradient) in minorants.more() {
+        for (place, (index, value, subgradient)) in minorants.more().enumerate() {
             let error = self.components[which[index]].value - (value + sparse_dot(subgradient, &way));
-            is_new |= self.insert(which[index], subgradient, error, || None).1;
+            let primal = || primal_of(more_solutions.as_ref(), place);
+            is_new |= self.insert(which[index], subgradient, error, primal).1;
         }
         is_new
     }
@@ -542,7 +545,8 @@ const FARTHEST: f64 = 100.0;
 
 /// The primal solution of a component, if they are kept.
 pub(crate) fn primal_of(solutions: Option<&Solutions>, component: usize) -> Option<Arc<Primal>> {
-    solutions.map(|solutions| Arc::new(Primal::of(solutions, component..component + 1)))
+    let solutions = solutions.filter(|solutions| component < solutions.len())?;
+    Some(Arc::new(Primal::of(solutions, component..component + 1)))
 }
 
 /// The weighted sum of the cuts' primal solutions, if all cuts with a weight have one.
@@ -615,10 +619,11 @@ impl Model for ComponentBundle {
             let primal = || primal_of(seen.solutions.as_ref(), index);
             is_new |= self.insert(index, seen.minorants.subgradient(index), error, primal).1;
         }
-        for (index, value, subgradient) in seen.minorants.more() {
+        for (place, (index, value, subgradient)) in seen.minorants.more().enumerate() {
             let rest = (1.0 - share) * sparse_dot(subgradient, &self.way);
             self.make_room(index, pruning.cap);
-            is_new |= self.insert(index, subgradient, self.components[index].value - value + rest, || None).1;
+            let error = self.components[index].value - value + rest;
+            is_new |= self.insert(index, subgradient, error, || primal_of(seen.more_solutions.as_ref(), place)).1;
         }
         self.centre.move_towards(seen, share);
         if self.bytes() > pruning.bytes {

@@ -65,6 +65,8 @@ pub(crate) struct Evaluation {
     pub(crate) minorants: Minorants,
     /// Solutions of the subproblems, if they are kept.
     pub(crate) solutions: Option<Solutions>,
+    /// Solutions of the further cuts, if they are kept.
+    pub(crate) more_solutions: Option<Solutions>,
 }
 
 impl Evaluation {
@@ -315,30 +317,33 @@ impl<'a> Function<'a> {
         components: &[usize],
         evaluation: &mut Evaluation,
     ) -> Result<(), EvaluationError> {
-        let Evaluation { point, minorants, solutions, is_partial, .. } = evaluation;
-        *is_partial = true;
         let begin = Instant::now();
-        let result = self.call_components(Some(components), point, minorants);
-        let result = result.and_then(|_| self.write_solutions(Some(components), solutions));
+        evaluation.is_partial = true;
+        let result = self.call_components(Some(components), &evaluation.point, &mut evaluation.minorants);
+        let result = result.and_then(|_| self.write_solutions(Some(components), evaluation));
         self.seconds += begin.elapsed().as_secs_f64();
         result
     }
 
     /// Evaluates at the point of an evaluation and fills in all but the scaled value.
     fn ask(&mut self, evaluation: &mut Evaluation, detail: Detail) -> Result<(), EvaluationError> {
-        let Evaluation { point, unscaled, width, is_partial, subgradient, minorants, solutions, .. } = evaluation;
+        let Evaluation { point, is_partial, subgradient, minorants, .. } = evaluation;
         *is_partial = false;
         let dim = self.dim;
         let begin = Instant::now();
         let result = match detail {
-            Detail::Whole => self.call(point, subgradient.numbers_mut(dim)),
+            Detail::Whole => {
+                minorants.clear();
+                self.call(point, subgradient.numbers_mut(dim))
+            }
             Detail::Components => self.call_components(None, point, minorants),
         };
-        let result = result.and_then(|value| self.write_solutions(None, solutions).map(|()| value));
+        let result = result.and_then(|value| self.write_solutions(None, evaluation).map(|()| value));
         self.seconds += begin.elapsed().as_secs_f64();
+        let Evaluation { unscaled, width, subgradient, minorants, .. } = evaluation;
         (*unscaled, *width) = result?;
         match detail {
-            Detail::Whole => minorants.clear(),
+            Detail::Whole => {}
             Detail::Components => {
                 let sum = subgradient.numbers_mut(dim);
                 sum.copy_from_slice(self.linear());
@@ -449,29 +454,33 @@ impl<'a> Function<'a> {
     fn write_solutions(
         &mut self,
         which: Option<&[usize]>,
-        solutions: &mut Option<Solutions>,
+        Evaluation { minorants, solutions, more_solutions, .. }: &mut Evaluation,
     ) -> Result<(), EvaluationError> {
-        if !self.keeps_solutions {
-            return Ok(());
-        }
+        let Some(primal) = self.oracle.as_primal().filter(|_| self.keeps_solutions) else { return Ok(()) };
         let evaluation = self.evaluations;
         let expected = which.map_or(self.components, <[usize]>::len);
-        let solutions = solutions.get_or_insert_default();
-        solutions.clear();
-        if let Some(primal) = self.oracle.as_primal() {
-            primal.write_solutions(solutions);
+        let firsts = solutions.get_or_insert_default();
+        firsts.clear();
+        primal.write_solutions(firsts);
+        if firsts.is_empty() && evaluation == 1 {
+            self.keeps_solutions = false;
+            *solutions = None;
+            return Ok(());
         }
-        if solutions.len() != expected {
-            return Err(EvaluationError::SolutionCount { evaluation, expected, found: solutions.len() });
+        let more = more_solutions.get_or_insert_default();
+        more.clear();
+        primal.write_more_solutions(more);
+        check_solutions(evaluation, expected, firsts)?;
+        let owners: Vec<usize> = minorants.more().map(|(owner, ..)| owner).collect();
+        if !more.is_empty() {
+            check_solutions(evaluation, owners.len(), more)?;
         }
         if !self.multiplicities.is_empty() {
-            solutions.scale_each(|index| self.multiplicity(which.map_or(index, |which| which[index])));
+            let multiplicity = |index: usize| self.multiplicity(which.map_or(index, |which| which[index]));
+            firsts.scale_each(multiplicity);
+            more.scale_each(|index| multiplicity(owners[index]));
         }
-        let mut numbers = solutions.costs().iter().chain(solutions.rows().entries());
-        match numbers.find(|number| !number.is_finite()) {
-            Some(&found) => Err(EvaluationError::Solution { evaluation, found }),
-            None => Ok(()),
-        }
+        Ok(())
     }
 
     /// Checks a point and counts an evaluation.
@@ -544,7 +553,7 @@ impl<'a> Function<'a> {
     /// Scaled minorant of a component that belongs to a primal solution: its value at the origin, and its slope. Sets
     /// the cost of the solution. Both have the multiplicity of the component as a factor; the oracle sees neither.
     pub(crate) fn line_of(&mut self, component: usize, solution: &mut Primal) -> Option<(f64, Vec<(u32, f64)>)> {
-        let (sign_and_scale, dim, multiplicity) =(self.factor(), self.dim, self.multiplicity(component));
+        let (sign_and_scale, dim, multiplicity) = (self.factor(), self.dim, self.multiplicity(component));
         let factor = sign_and_scale * multiplicity;
         solution.variables.iter_mut().for_each(|(_, value)| *value /= multiplicity);
         let (cost, mut slope) = self.oracle.as_primal()?.line_of(component, solution)?;
@@ -602,6 +611,18 @@ fn first_unusable(numbers: &[f64]) -> Option<usize> {
 
 fn check_value(evaluation: usize, found: f64) -> Result<(), EvaluationError> {
     if found.is_finite() { Ok(()) } else { Err(EvaluationError::Value { evaluation, found }) }
+}
+
+/// Checks the number of solutions, and that all their numbers are finite.
+fn check_solutions(evaluation: usize, expected: usize, solutions: &Solutions) -> Result<(), EvaluationError> {
+    if solutions.len() != expected {
+        return Err(EvaluationError::SolutionCount { evaluation, expected, found: solutions.len() });
+    }
+    let mut numbers = solutions.costs().iter().chain(solutions.rows().entries());
+    match numbers.find(|number| !number.is_finite()) {
+        Some(&found) => Err(EvaluationError::Solution { evaluation, found }),
+        None => Ok(()),
+    }
 }
 
 fn check_entries(evaluation: usize, entries: &[f64]) -> Result<(), EvaluationError> {

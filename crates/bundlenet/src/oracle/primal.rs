@@ -18,8 +18,16 @@ pub trait PrimalOracle: Oracle {
     /// of a [`SumOracle`](crate::SumOracle), in order, or a single one for any other oracle. `solutions` is empty
     /// before. The oracle chooses the numbers of the variables; two components have no number in common.
     ///
-    /// The last evaluation was one of the whole function or one of its components.
+    /// The last evaluation was one of the whole function or one of its components. An oracle that pushes nothing after
+    /// the first evaluation of a run has no solutions; the run then goes on without them.
     fn write_solutions(&mut self, solutions: &mut Solutions);
+
+    /// Pushes the solutions that belong to the further cuts of the last evaluation by component
+    /// ([`Minorants::push_more`](crate::Minorants::push_more)), in order. Without them, a combination with a further cut
+    /// has no primal solution.
+    fn write_more_solutions(&mut self, solutions: &mut Solutions) {
+        let _ = solutions;
+    }
 
     /// The minorant of a component that belongs to a solution of an earlier run, with the present data: its value at
     /// the origin, and the entries of its slope. All numbers are in the problem's own sense. `None` if the solution is
