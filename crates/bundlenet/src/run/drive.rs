@@ -10,8 +10,8 @@ use super::settings::{Limits, Settings};
 use super::solution::{ROUND_OFF, Solution, Status, TraceRow};
 use super::state::{Memory, State};
 use crate::method::{Gap, Inherited, Minimize, Progress, StepReport, wants_components};
-use crate::model::Saved;
-use crate::oracle::{Detail, End, Evaluation, EvaluationError, Function, Interrupt, Oracle, Patience, Primal};
+use crate::model::{Saved, SavedCuts, StepLength};
+use crate::oracle::{CutsOf, Detail, End, Evaluation, EvaluationError, Function, Interrupt, Oracle, Patience, Primal};
 
 /// A run: the function, the method, and the data of the driver.
 pub(crate) struct Run<'a, M: Minimize + ?Sized> {
@@ -34,6 +34,8 @@ pub(crate) struct Run<'a, M: Minimize + ?Sized> {
     failure: Option<String>,
     reuse: Option<Reuse>,
     keeps_solutions: bool,
+    /// The valid cuts of the state, if the start is optimal: there is no method that takes them over.
+    left_cuts: Option<Inherited>,
     /// The primal solution, if the start is optimal.
     primal: Option<Primal>,
 }
@@ -74,6 +76,7 @@ impl<'a, M: Minimize + ?Sized> Run<'a, M> {
         let keeps_solutions = start.solutions.is_some();
         let is_optimal = start.width == 0.0 && start.is_stationary(function.domain());
         let primal = start.solutions.as_ref().filter(|_| is_optimal).map(Primal::of_all);
+        let (inherited, left_cuts) = if is_optimal { (None, inherited) } else { (inherited, None) };
         Ok(Self {
             begin,
             best: start.unscaled,
@@ -90,25 +93,29 @@ impl<'a, M: Minimize + ?Sized> Run<'a, M> {
             failure: None,
             reuse: (reuse.total() > 0).then_some(reuse),
             keeps_solutions,
+            left_cuts,
             primal,
         })
     }
 
     /// The state for a later run. `begun_with` is the state that this run began with.
     pub(crate) fn state(&mut self, begun_with: &State) -> State {
-        let memory = match self.save(0) {
-            Some(Saved { cuts_of, cuts, step_length, .. }) => Some(Memory {
-                sense: self.function.sense(),
-                scale: self.function.scale(),
-                step_length,
-                cuts_of,
-                fingerprints: self.function.fingerprints(cuts_of),
-                cuts,
-            }),
+        let memory = match (self.save(0), &self.left_cuts, begun_with.memory()) {
+            (Some(Saved { cuts_of, cuts, step_length, .. }), ..) => Some(self.memory(cuts_of, cuts, step_length)),
+            (None, Some(Inherited { cuts, step_length }), Some(memory)) => {
+                let (cuts, step_length) = (cuts.clone(), *step_length);
+                Some(self.memory(memory.cuts_of, cuts, step_length))
+            }
             // Cuts of the same function stay valid.
-            None => begun_with.memory().filter(|memory| memory.is_of(&mut self.function)).cloned(),
+            (None, _, memory) => memory.filter(|memory| memory.is_of(&mut self.function)).cloned(),
         };
         State::of_run(&self.best_point, self.best_value(), begun_with.steps() + self.steps, memory)
+    }
+
+    /// Cuts and step length of this function.
+    fn memory(&mut self, cuts_of: CutsOf, cuts: SavedCuts, step_length: Option<StepLength>) -> Memory {
+        let fingerprints = self.function.fingerprints(cuts_of);
+        Memory { sense: self.function.sense(), scale: self.function.scale(), step_length, cuts_of, fingerprints, cuts }
     }
 
     /// The cuts with numbers above `since`, and the step length. `None` if there are no cuts.
