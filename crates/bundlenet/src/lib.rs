@@ -29,6 +29,7 @@
 //! |---|---|
 //! | the function | [`Oracle`], [`FnOracle`], [`Domain`], [`Sense`] |
 //! | sums, primal solutions | [`SumOracle`], [`PrimalOracle`] |
+//! | sums on several threads | [`Components`], [`Parallel`] |
 //! | solving | [`Solver`], [`Settings`], [`Method`], [`Limits`], [`Solution`], [`Status`] |
 //! | watching a run | [`Observer`], [`Record`], [`Log`], [`Interrupt`] |
 //! | warm starts and saved states | [`State`], [`Journal`], [`Reuse`] |
@@ -61,8 +62,8 @@ pub use network::{
     Activation, Architecture, Attention, Card, Centre, Model, Precision, Sampling, Schema, StepUnit, Transform,
 };
 pub use oracle::{
-    Bound, Domain, EvaluationError, Fingerprint, FnOracle, Function, Interrupt, Lines, Minorants, Oracle, OracleError,
-    Primal, PrimalOracle, Sense, Solutions, SumOracle,
+    Answer, Bound, Components, Domain, EvaluationError, Fingerprint, FnOracle, Function, Interrupt, Lines, Minorants,
+    Oracle, OracleError, Parallel, Primal, PrimalOracle, Sense, Solutions, SumOracle,
 };
 pub use run::{
     ComponentReuse, Cut, Journal, Limits, Log, Observer, Record, Reuse, Settings, Solution, Solver, State, Status,

@@ -1,6 +1,7 @@
 //! The oracle: value and subgradient of the function to minimise, in one call.
 //!
 //! [`Oracle`] is the only trait that a problem has to implement. [`SumOracle`] and [`PrimalOracle`] are optional.
+//! [`Parallel`] makes all three of [`Components`], which it evaluates on several threads.
 //! [`Function`] is the adapter between oracles and methods: it checks numbers, flips the sense and scales.
 
 mod closure;
@@ -9,6 +10,7 @@ mod error;
 mod fingerprint;
 mod function;
 mod minorants;
+mod parallel;
 mod patience;
 mod primal;
 
@@ -19,6 +21,7 @@ pub use fingerprint::Fingerprint;
 pub use function::Function;
 pub(crate) use function::{CutsOf, Detail, Evaluation};
 pub use minorants::{Lines, Minorants, Solutions};
+pub use parallel::{Answer, Components, Parallel};
 pub use patience::Interrupt;
 #[cfg(test)]
 pub(crate) use patience::tests::Counted;
