@@ -4,6 +4,7 @@
 //! [`Parallel`] makes all three of [`Components`], which it evaluates on several threads.
 //! [`Function`] is the adapter between oracles and methods: it checks numbers, flips the sense and scales.
 
+mod check;
 mod closure;
 mod domain;
 mod error;
@@ -14,6 +15,7 @@ mod parallel;
 mod patience;
 mod primal;
 
+pub use check::{Case, Check, Diagnosis, Rule, Violation, check, check_points};
 pub use closure::FnOracle;
 pub use domain::{Bound, Domain, Sense};
 pub use error::EvaluationError;
