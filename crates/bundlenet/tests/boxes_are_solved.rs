@@ -24,7 +24,8 @@ fn accuracy(name: &str) -> f64 {
 }
 
 fn solve(method: &Method, oracle: &mut dyn Oracle) -> Solution {
-    let limits = Limits { steps: Some(3000), ..Limits::default() };
+    let steps = if accuracy(method.name()) < 0.1 { 3000 } else { 200 };
+    let limits = Limits { steps: Some(steps), ..Limits::default() };
     let settings = Settings { method: method.clone(), limits, ..Settings::default() };
     Solver::new(settings).unwrap().solve(oracle).unwrap()
 }

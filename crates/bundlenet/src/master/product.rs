@@ -824,7 +824,7 @@ mod tests {
             let mut cuts = || (0..4).map(|_| sparse_cut(stream, dim, 1.0)).collect::<Vec<_>>();
             let cuts: Vec<Vec<SparseCut>> = (0..count).map(|_| cuts()).collect();
             let linear = (0..dim).map(|_| stream.normal()).collect();
-            let limits = |index: usize| (if index % 2 == 0 { 0.0 } else { f64::NEG_INFINITY }, f64::INFINITY);
+            let limits = |index: usize| (if index.is_multiple_of(2) { 0.0 } else { f64::NEG_INFINITY }, f64::INFINITY);
             let domain = Domain::between((0..dim).map(limits));
             Self { centre: vec![1.0; dim], domain, linear, cuts, eta: 0.1 }
         }
