@@ -1,6 +1,6 @@
 //! Python functions as oracles: `minimize` and `maximize`.
 
-use bundlenet::{Bound as CoordinateBound, Domain, Interval, Oracle, OracleError, Sense, Settings};
+use bundlenet::{Domain, Interval, Oracle, OracleError, Sense, Settings};
 use numpy::PyArray1;
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
@@ -15,11 +15,19 @@ use crate::sum::{Callable, PythonSum, is_sum, linear_of};
 
 /// Minimises a convex function. `fun(x)` returns the value and a subgradient at the point `x`.
 ///
-/// `fun` gets a new array at each call. It is called on the calling thread.
+/// `fun` gets a new array at each call. It is called on the calling thread. It may return `((cut, bound), subgradient)`
+/// if the value is known as an interval only: `f(y) >= cut + subgradient'(y - x)` for all `y`, and `f(x) <= bound`. If it
+/// has a parameter `accuracy`, it gets the width that the interval should have at most, `inf` if any will do. `fun` may
+/// also be a `Sum`.
 ///
-/// `bounds` has a pair `(lower, upper)` for each coordinate, or one pair for all coordinates, or is a
-/// `scipy.optimize.Bounds`. At most one side of a pair is finite. A start outside the bounds is moved to the nearest
-/// point inside.
+/// The run starts at `x0`. With a `state` that is not empty, it starts at the point of the state instead; it uses the
+/// cuts of the state that are still valid, and updates the state. `x0` may be missing, or a number, if `fun` is a `Sum`
+/// with a linear part.
+///
+/// `bounds` has a pair `(lower, upper)` for each coordinate, or one pair of numbers for all coordinates, or is a pair
+/// of arrays `(lower, upper)`, or a `scipy.optimize.Bounds`. `None` and infinity mean no bound. Equal sides fix a
+/// coordinate. Two arrays for two coordinates are read as a pair for each. A start outside the bounds is moved to the
+/// nearest point inside. If all sides are finite, the result has a proof.
 ///
 /// `method` is the name of a method and `options` a mapping of its options, such as `method="bundle"` with
 /// `options={"cuts": "aggregated"}`. `bundlenet solve --help` lists the methods and their options. An option that the
@@ -35,7 +43,8 @@ use crate::sum::{Callable, PythonSum, is_sum, linear_of};
 /// - The user pressed Ctrl-C.
 ///
 /// `OracleError` is raised if `fun` fails or returns unusable values. Its `__cause__` is the exception of `fun`. Its
-/// `result` is the best result so far. `threads` has no effect: no method calls `fun` in parallel.
+/// `result` is the best result so far. `executor` is a `concurrent.futures.Executor`, or another object with its method
+/// `submit`, that evaluates the components of a `Sum` in parallel. `threads` has no effect.
 #[pyfunction]
 #[pyo3(signature = (fun, x0=None, *, method="auto", options=None, model=None, bounds=None, steps=None, oracle_calls=None,
     time_limit=None, target=None, tolerance=1e-7, callback=None, threads=None, state=None, executor=None))]
@@ -125,7 +134,7 @@ fn optimize(
     let known = loan.as_ref().map_or(&[][..], |loan| loan.content.state.point());
     let mut start = start_point(x0, known, linear.as_deref())?;
     let domain = match bounds {
-        Some(bounds) => domain_of(bounds, start.len())?,
+        Some(bounds) => Domain::between(limits(bounds, start.len())?),
         None => Domain::Free,
     };
     domain.project(&mut start);
@@ -236,17 +245,6 @@ impl PythonOracle {
     }
 }
 
-/// The domain between lower and upper limits.
-fn domain_of(bounds: &Bound<'_, PyAny>, dim: usize) -> PyResult<Domain> {
-    let bound = |(index, (lower, upper)): (usize, (f64, f64))| match (lower, upper) {
-        (f64::NEG_INFINITY, f64::INFINITY) => Ok(CoordinateBound::Free),
-        (0.0, f64::INFINITY) => Ok(CoordinateBound::Nonnegative),
-        _ => Err(PyValueError::new_err(format!("bounds: coordinate {index}, found [{lower}, {upper}]"))),
-    };
-    let bounds: PyResult<_> = limits(bounds, dim)?.into_iter().enumerate().map(bound).collect();
-    Ok(Domain::PerCoordinate(bounds?))
-}
-
 /// Lower and upper limit of each coordinate.
 fn limits(bounds: &Bound<'_, PyAny>, dim: usize) -> PyResult<Vec<(f64, f64)>> {
     // `scipy.optimize.Bounds` has numbers or arrays.
@@ -266,8 +264,24 @@ fn limits(bounds: &Bound<'_, PyAny>, dim: usize) -> PyResult<Vec<(f64, f64)>> {
     {
         return Ok(vec![(lower, upper); dim]);
     }
+    // Two arrays, unless there are two coordinates: then there is a pair for each.
+    if let [lower, upper] = &items[..]
+        && dim != 2
+        && let (Some(lower), Some(upper)) = (side(lower, f64::NEG_INFINITY)?, side(upper, f64::INFINITY)?)
+    {
+        check_count(dim, lower.len())?;
+        check_count(dim, upper.len())?;
+        return Ok(lower.into_iter().zip(upper).collect());
+    }
     check_count(dim, items.len())?;
     items.iter().enumerate().map(|(index, item)| pair(item, index)).collect()
+}
+
+/// The limits of all coordinates on one side. `None` if it is not a sequence of limits.
+fn side(limits: &Bound<'_, PyAny>, missing: f64) -> PyResult<Option<Vec<f64>>> {
+    let Ok(items) = limits.try_iter() else { return Ok(None) };
+    let items: Vec<Bound<'_, PyAny>> = items.collect::<PyResult<_>>()?;
+    Ok(items.iter().map(|item| limit(item, missing)).collect())
 }
 
 fn check_count(expected: usize, found: usize) -> PyResult<()> {
@@ -275,7 +289,7 @@ fn check_count(expected: usize, found: usize) -> PyResult<()> {
         return Ok(());
     }
     Err(PyValueError::new_err(format!(
-        "bounds: expected one pair, or a pair for each of {expected} coordinates, found {found}"
+        "bounds: expected one pair, a pair for each of {expected} coordinates, or two arrays of that length, found {found}"
     )))
 }
 

@@ -56,9 +56,11 @@ def arc_subproblem(problem: bundlenet.NetworkDesign, arc: int) -> Callable[[Vect
         value = fixed + float(reduced[order] @ amounts)
         if value >= 0.0:
             return 0.0, [], []
-        order, amounts = order[amounts > 0.0], amounts[amounts > 0.0]
-        first = order * problem.nodes
-        return value, np.concatenate([first + tail, first + head]), np.concatenate([-amounts, amounts])
+        flows = np.zeros(problem.commodities)
+        flows[order] = amounts
+        used = np.flatnonzero(flows)
+        indices = (used * problem.nodes)[:, None] + [tail, head]
+        return value, indices.ravel(), (flows[used][:, None] * [-1.0, 1.0]).ravel()
 
     return component
 

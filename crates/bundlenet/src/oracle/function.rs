@@ -86,8 +86,10 @@ impl Evaluation {
 
     /// Whether the subgradient proves that the minorant is nowhere lower than here: it is 0, or points out of the domain where the point is at a bound.
     pub(crate) fn is_stationary(&self, domain: &Domain) -> bool {
-        let is_blocked =
-            |index: usize, entry: f64| entry > 0.0 && self.point[index] == 0.0 && domain.is_nonnegative(index);
+        let is_blocked = |index: usize, entry: f64| {
+            let (at, (lower, upper)) = (self.point[index], domain.limits(index));
+            if entry > 0.0 { at == lower } else { at == upper }
+        };
         self.subgradient().iter().enumerate().all(|(index, &entry)| entry == 0.0 || is_blocked(index, entry))
     }
 }
@@ -113,7 +115,7 @@ impl<'a> Function<'a> {
     /// Wraps an oracle. Values are minimised and not scaled.
     ///
     /// # Errors
-    /// If it has no variables, or if its domain or its linear part has a wrong length.
+    /// If it has no variables, if its domain is empty, or if its domain or its linear part has a wrong length.
     pub fn new(oracle: &'a mut dyn Oracle) -> Result<Self, EvaluationError> {
         let (dim, domain, sense) = (oracle.dim(), oracle.domain(), oracle.sense());
         if dim == 0 {
@@ -124,10 +126,12 @@ impl<'a> Function<'a> {
         {
             return Err(EvaluationError::DomainLength { expected: dim, found: bounds.len() });
         }
-        let minimizer_box = oracle.minimizer_box();
-        if let Some(corners) = &minimizer_box {
-            check_box(dim, corners)?;
+        if let Some(coordinate) = domain.impossible() {
+            let (lower, upper) = domain.limits(coordinate);
+            return Err(EvaluationError::DomainBound { coordinate, lower, upper });
         }
+        let domain = domain.simplified();
+        let minimizer_box = minimizer_box(&domain, dim, oracle.minimizer_box())?;
         let linear: Option<Vec<f64>> =
             oracle.as_sum().map(|sum| sum.linear().iter().map(|entry| sense.sign() * entry).collect());
         if let Some(found) = linear.as_ref().map(Vec::len).filter(|&length| length != dim) {
@@ -189,6 +193,13 @@ impl<'a> Function<'a> {
     #[must_use]
     pub fn domain(&self) -> &Domain {
         &self.domain
+    }
+
+    /// The start point if none is given: 0, moved into the domain.
+    pub(crate) fn origin(&self) -> Vec<f64> {
+        let mut point = vec![0.0; self.dim];
+        self.domain.project(&mut point);
+        point
     }
 
     /// The sense of the oracle, to turn values back into the user's.
@@ -493,7 +504,8 @@ impl<'a> Function<'a> {
             return Err(EvaluationError::Point { evaluation, coordinate, found: point[coordinate] });
         }
         if let Some(coordinate) = self.domain.violation(point) {
-            return Err(EvaluationError::OutsideDomain { evaluation, coordinate, found: point[coordinate] });
+            let ((lower, upper), found) = (self.domain.limits(coordinate), point[coordinate]);
+            return Err(EvaluationError::OutsideDomain { evaluation, coordinate, lower, upper, found });
         }
         self.evaluations = evaluation;
         Ok(evaluation)
@@ -578,6 +590,21 @@ fn multiplicities(oracle: &mut dyn Oracle) -> Result<Vec<f64>, EvaluationError> 
         None if all.iter().all(|&number| number == 1.0) => Ok(vec![]),
         None => Ok(all),
     }
+}
+
+/// Lower and upper corner of a box.
+type Corners = (Vec<f64>, Vec<f64>);
+
+/// A box that holds a minimiser: the part of the oracle's own box in the domain, or the domain if it is bounded.
+fn minimizer_box(domain: &Domain, dim: usize, own: Option<Corners>) -> Result<Option<Corners>, EvaluationError> {
+    let Some(mut corners) = own else { return Ok(domain.corners(dim)) };
+    check_box(dim, &corners)?;
+    for (index, (low, high)) in corners.0.iter_mut().zip(&mut corners.1).enumerate() {
+        let (lower, upper) = domain.limits(index);
+        (*low, *high) = (low.max(lower), high.min(upper));
+    }
+    check_box(dim, &corners)?;
+    Ok(Some(corners))
 }
 
 /// Checks the corners of a box: as many entries as variables, the lower ones not above the upper ones.
