@@ -7,6 +7,7 @@
 """
 
 from ._bundlenet import (
+    Check,
     Dual,
     FacilityLocation,
     GeneralizedAssignment,
@@ -16,7 +17,9 @@ from ._bundlenet import (
     Progress,
     State,
     TrainingProgress,
+    Violation,
     __version__,
+    check,
     maximize,
     minimize,
     solve_batch,
@@ -26,6 +29,7 @@ from ._result import OracleError, Result, Trace
 from ._sum import Sum
 
 __all__ = [
+    "Check",
     "Dual",
     "FacilityLocation",
     "GeneralizedAssignment",
@@ -39,7 +43,9 @@ __all__ = [
     "Sum",
     "Trace",
     "TrainingProgress",
+    "Violation",
     "__version__",
+    "check",
     "maximize",
     "minimize",
     "solve_batch",

@@ -6,6 +6,7 @@
 #![warn(clippy::unwrap_used, clippy::expect_used)]
 
 mod answer;
+mod check;
 mod convert;
 mod failure;
 mod memory;
@@ -21,6 +22,8 @@ mod train;
 /// The compiled part of the package `bundlenet`.
 #[pyo3::pymodule]
 mod _bundlenet {
+    #[pymodule_export]
+    use crate::check::{Check, Violation, check};
     #[pymodule_export]
     use crate::model::Model;
     #[pymodule_export]

@@ -595,7 +595,7 @@ fn check_lengths(name: &str, lengths: &[usize]) -> PyResult<()> {
     Err(PyValueError::new_err(format!("{name}: expected arrays of the same length, found lengths {lengths:?}")))
 }
 
-fn sense_of(name: &str) -> PyResult<Sense> {
+pub(crate) fn sense_of(name: &str) -> PyResult<Sense> {
     match name {
         "min" => Ok(Sense::Minimize),
         "max" => Ok(Sense::Maximize),
