@@ -4,6 +4,7 @@
 
 pub mod campaign;
 pub mod clock;
+pub mod disturbed;
 pub mod enumeration;
 pub mod foreign;
 pub mod inequalities;
