@@ -3,7 +3,7 @@
 use bundlenet_linalg::vectors::Padded;
 
 use super::Proposer;
-use super::product::ProductMaster;
+use super::product::{Limits, ProductMaster};
 use super::proximity::Proximity;
 use crate::model::{ComponentBundle, Model, Proposal, Step};
 use crate::oracle::{Domain, Patience};
@@ -20,7 +20,7 @@ const RETREAT: f64 = 0.1;
 pub(crate) struct ComponentProposer {
     proximity: Proximity,
     master: ProductMaster,
-    is_nonnegative: Vec<bool>,
+    limits: Limits,
     accuracy: f64,
     /// Factor on the step length of the strategy.
     share: f64,
@@ -31,7 +31,7 @@ impl ComponentProposer {
         Self {
             proximity,
             master: ProductMaster::default(),
-            is_nonnegative: (0..dim).map(|index| domain.is_nonnegative(index)).collect(),
+            limits: Limits::new(domain, dim),
             accuracy: ACCURACY,
             share: 1.0,
         }
@@ -43,7 +43,7 @@ impl Proposer for ComponentProposer {
 
     fn propose(&mut self, cuts: &mut ComponentBundle, proposal: &mut Proposal, patience: &Patience<'_>) {
         proposal.eta = self.share * self.proximity.eta();
-        let solved = self.master.solve(cuts, &self.is_nonnegative, proposal.eta, self.accuracy, patience);
+        let solved = self.master.solve(cuts, &self.limits, proposal.eta, self.accuracy, patience);
         let dim = cuts.centre().point.len();
         proposal.direction.numbers_mut(dim).copy_from_slice(self.master.direction());
         let aggregate = proposal.aggregate.get_or_insert_with(|| Padded::zeros(dim));

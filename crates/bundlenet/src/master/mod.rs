@@ -8,6 +8,8 @@
 //! cuts of each component. The network that is trained to answer is in the room `network`. The step-length strategies
 //! are in `proximity.rs`.
 
+#[cfg(test)]
+mod boxes;
 mod component;
 mod product;
 mod proximity;

@@ -4,9 +4,9 @@
 //! min over theta of  sum_j M_j h_j(s_j) + alpha'theta / eta,   s = linear + sum_a G_a theta_a
 //! ```
 //!
-//! `M` is the metric. `h_j(s) = s^2 / 2` for a free variable. For a nonnegative variable, `h_j` is linear beyond `s =
-//! c_j / (eta M_j)`: there the trial point is at the bound. The gradient of `sum M_j h_j` is the direction `M w`, `w_j
-//! = min(s_j, c_j / (eta M_j))`.
+//! `M` is the metric. `h_j(s) = s^2 / 2` for a free variable. For a variable between `l_j` and `u_j`, `h_j` is linear
+//! above the cap `s = (c_j - l_j) / (eta M_j)` and below the cap `s = (c_j - u_j) / (eta M_j)`: there the trial point is
+//! at a bound. The gradient of `sum M_j h_j` is the direction `M w`, where `w_j` is `s_j` clipped to the caps.
 //!
 //! Each round has two parts. A *sweep* solves for one component after the other, by exchanging weight between pairs of
 //! its cuts. It is cheap and finds the cuts that matter. A *Newton step* then moves all weights on those cuts at once.
@@ -17,7 +17,7 @@
 use bundlenet_linalg::Cholesky;
 
 use crate::model::{Component, ComponentBundle, Model};
-use crate::oracle::Patience;
+use crate::oracle::{Domain, Patience};
 
 /// Sweeps in a round.
 const SWEEPS: usize = 2;
@@ -43,7 +43,7 @@ const LEAST_WEIGHT: f64 = 1e-13;
 pub(crate) struct Solved {
     /// `|w|^2`.
     pub(crate) norm_squared: f64,
-    /// `alpha'theta + mu'c`.
+    /// `alpha'theta + mu'(c - bound)`.
     pub(crate) sigma: f64,
     /// Optimality gap: no weights are better by more. Infinite if it is not known.
     pub(crate) gap: f64,
@@ -58,11 +58,10 @@ impl Solved {
 /// The solver. The cuts hold the weights, so every solve starts from the last solution.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct ProductMaster {
-    /// `s = linear + sum_a G_a theta_a`, and the value of `s` beyond which `h` is linear, by coordinate.
+    /// `s = linear + sum_a G_a theta_a`, by coordinate.
     sum: Vec<f64>,
-    caps: Vec<f64>,
-    has_caps: bool,
-    /// `M w`, `w = min(s, caps)`.
+    caps: Caps,
+    /// `M w`, where `w` is `s` clipped to the caps.
     direction: Vec<f64>,
     aggregate: Vec<f64>,
     /// `g_i'M w + alpha_i / eta` of all cuts, component by component, and the minimum of each component.
@@ -78,6 +77,67 @@ pub(crate) struct ProductMaster {
     image: Vec<f64>,
     /// Work of the last solve, in nanoseconds.
     work: f64,
+}
+
+/// The values of `s` between which `h` is quadratic, by coordinate.
+#[derive(Clone, Debug, Default)]
+struct Caps {
+    upper: Vec<f64>,
+    /// Empty if no variable has an upper bound.
+    lower: Vec<f64>,
+    /// Whether any variable has a bound.
+    are_any: bool,
+}
+
+impl Caps {
+    fn set(&mut self, limits: &Limits, bundle: &ComponentBundle, eta: f64) {
+        let Self { upper, lower, are_any } = self;
+        let units = || bundle.centre().point.iter().zip(bundle.metric().iter().map(|metric| eta * metric));
+        // A lower bound on a variable caps `s` from above.
+        let cap = |((centre, unit), limit): ((&f64, f64), &f64)| (centre - limit) / unit;
+        upper.clear();
+        upper.extend(units().zip(&limits.lower).map(cap));
+        lower.clear();
+        if limits.has_upper {
+            lower.extend(units().zip(&limits.upper).map(cap));
+        }
+        *are_any = limits.has_upper || limits.has_lower;
+    }
+
+    /// `w` at a value of `s`.
+    fn clip(&self, at: usize, sum: f64) -> f64 {
+        let below = sum.min(self.upper[at]);
+        self.lower.get(at).map_or(below, |lower| below.max(*lower))
+    }
+
+    /// `w` at values of `s`.
+    fn clip_all(&self, sums: &[f64], clipped: &mut [f64]) {
+        let uppers = sums.iter().zip(&self.upper);
+        clipped.iter_mut().zip(uppers).for_each(|(clipped, (sum, upper))| *clipped = sum.min(*upper));
+        clipped.iter_mut().zip(&self.lower).for_each(|(clipped, lower)| *clipped = clipped.max(*lower));
+    }
+
+    /// Whether `h` is quadratic at a value of `s`.
+    fn is_within(&self, at: usize, sum: f64) -> bool {
+        sum <= self.upper[at] && self.lower.get(at).is_none_or(|lower| sum >= *lower)
+    }
+}
+
+/// Lower and upper limits of all variables.
+#[derive(Clone, Debug)]
+pub(super) struct Limits {
+    lower: Vec<f64>,
+    upper: Vec<f64>,
+    has_lower: bool,
+    has_upper: bool,
+}
+
+impl Limits {
+    pub(super) fn new(domain: &Domain, dim: usize) -> Self {
+        let (lower, upper): (Vec<f64>, Vec<f64>) = (0..dim).map(|index| domain.limits(index)).unzip();
+        let has = |limits: &[f64]| limits.iter().any(|limit| limit.is_finite());
+        Self { has_lower: has(&lower), has_upper: has(&upper), lower, upper }
+    }
 }
 
 /// Work of the parts of a solve, in nanoseconds of a present-day core: for each entry of a cut that a sweep or the
@@ -154,16 +214,16 @@ impl ProductMaster {
     }
 
     /// Solves for the weights of all cuts until the gap is at most the share `accuracy` of the predicted decrease.
-    /// `is_nonnegative` marks the nonnegative variables. At the end of the patience it returns the present weights.
+    /// At the end of the patience it returns the present weights.
     pub(crate) fn solve(
         &mut self,
         bundle: &mut ComponentBundle,
-        is_nonnegative: &[bool],
+        limits: &Limits,
         eta: f64,
         accuracy: f64,
         patience: &Patience<'_>,
     ) -> Solved {
-        self.begin(bundle, is_nonnegative, eta);
+        self.begin(bundle, limits, eta);
         let sweep_work = ENTRY_WORK * bundle.size() as f64;
         self.work = sweep_work;
         let mut solved = Solved::default();
@@ -191,14 +251,9 @@ impl ProductMaster {
         solved
     }
 
-    fn begin(&mut self, bundle: &ComponentBundle, is_nonnegative: &[bool], eta: f64) {
+    fn begin(&mut self, bundle: &ComponentBundle, limits: &Limits, eta: f64) {
         let dim = bundle.centre().point.len();
-        self.caps.clear();
-        let caps = bundle.centre().point.iter().zip(bundle.metric()).zip(is_nonnegative);
-        let cap =
-            |centre: f64, metric: f64, nonnegative| if nonnegative { centre / (eta * metric) } else { f64::INFINITY };
-        self.caps.extend(caps.map(|((centre, metric), nonnegative)| cap(*centre, *metric, *nonnegative)));
-        self.has_caps = is_nonnegative.contains(&true);
+        self.caps.set(limits, bundle, eta);
         self.direction.resize(dim, 0.0);
         self.image.resize(dim, 0.0);
         self.support.columns.clear();
@@ -215,10 +270,8 @@ impl ProductMaster {
                 bundle.add_to(cut, cut.weight, &mut self.sum);
             }
         }
-        let limited = self.sum.iter().zip(&self.caps).zip(bundle.metric());
-        for (direction, ((sum, cap), metric)) in self.direction.iter_mut().zip(limited) {
-            *direction = metric * sum.min(*cap);
-        }
+        self.caps.clip_all(&self.sum, &mut self.direction);
+        self.direction.iter_mut().zip(bundle.metric()).for_each(|(direction, metric)| *direction *= metric);
     }
 
     /// Solves for the weights of one component after the other.
@@ -260,7 +313,7 @@ impl ProductMaster {
         for (&coordinate, entry) in coordinates.iter().zip(entries) {
             let at = coordinate as usize;
             self.sum[at] += change * entry;
-            self.direction[at] = metric[at] * self.sum[at].min(self.caps[at]);
+            self.direction[at] = metric[at] * self.caps.clip(at, self.sum[at]);
         }
     }
 
@@ -293,25 +346,24 @@ impl ProductMaster {
     fn result(&mut self, bundle: &ComponentBundle, eta: f64, gap: f64) -> Solved {
         let cuts = bundle.components().iter().flat_map(|component| &component.cuts);
         let mut sigma: f64 = cuts.map(|cut| cut.weight * cut.error).sum();
-        self.aggregate.clear();
-        self.aggregate.extend(self.sum.iter().zip(&self.caps).map(|(sum, cap)| sum.min(*cap)));
+        self.aggregate.resize(self.sum.len(), 0.0);
+        self.caps.clip_all(&self.sum, &mut self.aggregate);
         let norm_squared = self.direction.iter().zip(&self.aggregate).map(|(direction, entry)| direction * entry).sum();
-        if self.has_caps {
-            let held = self.sum.iter().zip(&self.aggregate).zip(&bundle.centre().point);
-            sigma += held.map(|((sum, aggregate), centre)| (sum - aggregate) * centre).sum::<f64>();
+        if self.caps.are_any {
+            // At a cap, the step `eta M w` is `c - bound`.
+            let held = self.sum.iter().zip(&self.aggregate).zip(&self.direction);
+            sigma += held.map(|((sum, aggregate), direction)| (sum - aggregate) * (eta * direction)).sum::<f64>();
         }
         Solved { norm_squared, sigma, gap: eta * gap }
     }
 
     /// The objective at the present weights.
     fn value(&self, bundle: &ComponentBundle, eta: f64) -> f64 {
-        let quadratic: f64 = self
-            .sum
-            .iter()
-            .zip(&self.caps)
-            .zip(bundle.metric())
-            .map(|((&sum, &cap), metric)| metric * if sum <= cap { 0.5 * sum * sum } else { cap * (sum - 0.5 * cap) })
-            .sum();
+        let term = |(at, (&sum, metric)): (usize, (&f64, &f64))| {
+            let clipped = self.caps.clip(at, sum);
+            metric * clipped * (sum - 0.5 * clipped)
+        };
+        let quadratic: f64 = self.sum.iter().zip(bundle.metric()).enumerate().map(term).sum();
         let cuts = bundle.components().iter().flat_map(|component| &component.cuts);
         quadratic + cuts.map(|cut| cut.weight * cut.error).sum::<f64>() / eta
     }
@@ -494,7 +546,7 @@ impl ProductMaster {
                 }
                 for (&coordinate, entry) in coordinates.iter().zip(entries) {
                     let coordinate = coordinate as usize;
-                    if self.sum[coordinate] > self.caps[coordinate] {
+                    if !self.caps.is_within(coordinate, self.sum[coordinate]) {
                         continue;
                     }
                     let entry = sign * entry * bundle.metric()[coordinate].sqrt();
@@ -521,9 +573,9 @@ impl ProductMaster {
                 bundle.add_to(&bundle.components()[at.component].cuts[at.cut], change, &mut self.image);
             }
         }
-        let images = self.image.iter().zip(bundle.metric()).zip(self.sum.iter().zip(&self.caps));
-        let free = images.filter(|(_, (sum, cap))| sum <= cap);
-        let curvature: f64 = free.map(|((image, metric), _)| metric * image * image).sum();
+        let images = self.image.iter().zip(bundle.metric()).zip(&self.sum).enumerate();
+        let free = images.filter(|(at, (_, sum))| self.caps.is_within(*at, **sum));
+        let curvature: f64 = free.map(|(_, ((image, metric), _))| metric * image * image).sum();
         if slope >= 0.0 {
             return (0.0, 0.0);
         }
@@ -533,7 +585,7 @@ impl ProductMaster {
 
     /// Takes a step along a change of the weights. Shortens it while bounds on the variables make the objective worse.
     fn go(&mut self, bundle: &mut ComponentBundle, eta: f64, (change, step): (&[f64], f64), patience: &Patience<'_>) {
-        let before = if self.has_caps { self.value(bundle, eta) } else { f64::INFINITY };
+        let before = if self.caps.are_any { self.value(bundle, eta) } else { f64::INFINITY };
         let mut step = step;
         loop {
             for block in &self.support.blocks {
@@ -551,7 +603,7 @@ impl ProductMaster {
                 }
             }
             self.add_up(bundle);
-            if !self.has_caps || step == 0.0 || self.value(bundle, eta) <= before {
+            if !self.caps.are_any || step == 0.0 || self.value(bundle, eta) <= before {
                 return;
             }
             step = if step > 1e-6 && !patience.is_over() { 0.5 * step } else { 0.0 };
@@ -602,13 +654,14 @@ mod tests {
     use clarabel::solver::{DefaultSettings, DefaultSolver, IPSolver, SupportedConeT};
 
     use super::*;
+    use crate::master::boxes::{random_domain, reaches};
     use crate::model::SparseCut;
     use crate::oracle::Counted;
     use bundlenet_linalg::Stream;
 
     struct Case {
         centre: Vec<f64>,
-        is_nonnegative: Vec<bool>,
+        domain: Domain,
         linear: Vec<f64>,
         cuts: Vec<Vec<SparseCut>>,
         eta: f64,
@@ -646,12 +699,16 @@ mod tests {
                 }
                 cuts.push(own);
             }
-            let bounded = stream.below(3);
-            let is_nonnegative: Vec<bool> =
-                (0..dim).map(|_| bounded == 0 || (bounded == 1 && stream.below(2) == 0)).collect();
-            let centre = (0..dim).map(|_| stream.normal().abs() * f64::from(u8::from(stream.below(3) > 0))).collect();
+            let domain = random_domain(stream, dim);
+            let mut centre: Vec<f64> =
+                (0..dim).map(|_| stream.normal() * f64::from(u8::from(stream.below(3) > 0))).collect();
+            domain.project(&mut centre);
             let linear = (0..dim).map(|_| stream.normal()).collect();
-            Self { centre, is_nonnegative, linear, cuts, eta: 10.0_f64.powi(stream.below(5) as i32 - 2) }
+            Self { centre, domain, linear, cuts, eta: 10.0_f64.powi(stream.below(5) as i32 - 2) }
+        }
+
+        fn limits(&self) -> Limits {
+            Limits::new(&self.domain, self.centre.len())
         }
 
         fn bundle(&self) -> ComponentBundle {
@@ -693,11 +750,11 @@ mod tests {
                     right.push(*error);
                 }
             }
-            for index in (0..dim).filter(|&index| self.is_nonnegative[index]) {
+            for (index, sign, reach) in reaches(&self.domain, &self.centre) {
                 let mut row = vec![0.0; dim + count];
-                row[index] = -root;
+                row[index] = sign * root;
                 rows.push(row);
-                right.push(self.centre[index]);
+                right.push(reach);
             }
             let cones: [SupportedConeT<f64>; 1] = [NonnegativeConeT(rows.len())];
             let settings = DefaultSettings {
@@ -719,8 +776,9 @@ mod tests {
             let mut cuts = || (0..4).map(|_| sparse_cut(stream, dim, 1.0)).collect::<Vec<_>>();
             let cuts: Vec<Vec<SparseCut>> = (0..count).map(|_| cuts()).collect();
             let linear = (0..dim).map(|_| stream.normal()).collect();
-            let is_nonnegative = (0..dim).map(|index| index % 2 == 0).collect();
-            Self { centre: vec![1.0; dim], is_nonnegative, linear, cuts, eta: 0.1 }
+            let limits = |index: usize| (if index % 2 == 0 { 0.0 } else { f64::NEG_INFINITY }, f64::INFINITY);
+            let domain = Domain::between((0..dim).map(limits));
+            Self { centre: vec![1.0; dim], domain, linear, cuts, eta: 0.1 }
         }
 
         /// Solves until the patience ends, and checks that the proposal is valid: weights on simplices, and the
@@ -732,7 +790,7 @@ mod tests {
             patience: &Patience<'_>,
             name: &str,
         ) -> Solved {
-            let solved = master.solve(bundle, &self.is_nonnegative, self.eta, 1e-11, patience);
+            let solved = master.solve(bundle, &self.limits(), self.eta, 1e-11, patience);
             let (mut sum, mut sigma) = (self.linear.clone(), 0.0);
             for (component, cuts) in bundle.components().iter().zip(&self.cuts) {
                 let total: f64 = component.cuts.iter().map(|cut| cut.weight).sum();
@@ -744,12 +802,17 @@ mod tests {
                 }
             }
             let mut norm_squared = 0.0;
-            let bounds = self.centre.iter().zip(&self.is_nonnegative);
-            for ((sum, (centre, nonnegative)), direction) in sum.iter().zip(bounds).zip(master.direction()) {
-                let expected = if *nonnegative { sum.min(centre / self.eta) } else { *sum };
+            assert!(solved.sigma >= 0.0, "{name}: {}", solved.sigma);
+            for (index, ((&sum, &centre), &direction)) in
+                sum.iter().zip(&self.centre).zip(master.direction()).enumerate()
+            {
+                let (lower, upper) = self.domain.limits(index);
+                let trial = (centre - self.eta * sum).clamp(lower, upper);
+                let expected = if trial == centre - self.eta * sum { sum } else { (centre - trial) / self.eta };
                 assert!((direction - expected).abs() <= 1e-11 * self.size(), "{name}: {direction} {expected}");
-                assert!(!nonnegative || centre - self.eta * direction >= -1e-12 * (1.0 + centre), "{name}");
-                sigma += (sum - expected) * centre;
+                let (reached, slack) = (centre - self.eta * direction, 1e-12 * (1.0 + centre.abs()));
+                assert!(reached >= lower - slack && reached <= upper + slack, "{name}");
+                sigma += (sum - expected) * (centre - trial);
                 norm_squared += expected * expected;
             }
             assert_eq!(master.direction(), master.aggregate(), "{name}");
@@ -817,7 +880,7 @@ mod tests {
         let case = Case::large(&mut stream);
         let solve = |patience: &Patience<'_>| {
             let (mut bundle, mut master) = (case.bundle(), ProductMaster::default());
-            master.solve(&mut bundle, &case.is_nonnegative, case.eta, 1e-11, patience);
+            master.solve(&mut bundle, &case.limits(), case.eta, 1e-11, patience);
             (master.direction().to_vec(), master.work(), master.support.columns.len())
         };
         let counted = Counted::after(usize::MAX);

@@ -1,10 +1,10 @@
 //! The exact master: the quadratic problem over the weights, with bounds on the variables.
 //!
-//! With nonnegative variables the dual is `min over theta and mu >= 0 of eta/2 |G theta - mu|^2 + alpha'theta + mu'c`.
-//! Let `B` be the set of coordinates with trial value 0. There the quadratic term becomes linear. So for a given `B`
-//! the problem is again one over the simplex, with a Gram matrix over the other coordinates. `B` is corrected until it
-//! agrees with the solution; one to three rounds are enough. If it cycles, an exact line search between two solutions
-//! enforces a decrease.
+//! With bounds the dual is `min over theta and mu of eta/2 |G theta - mu|^2 + alpha'theta + mu'(c - bound)`. An entry of
+//! `mu` is positive at a lower bound and negative at an upper one. Let `B` be the set of coordinates whose trial value is
+//! held at a bound. There the quadratic term becomes linear. So for a given `B` the problem is again one over the
+//! simplex, with a Gram matrix over the other coordinates. `B` is corrected until it agrees with the solution; one to
+//! three rounds are enough. If it cycles, an exact line search between two solutions enforces a decrease.
 
 use bundlenet_linalg::simd::flat;
 use bundlenet_linalg::vectors::{Padded, add_scaled, dot, dots};
@@ -13,7 +13,7 @@ use super::Proposer;
 use super::proximity::Proximity;
 use super::simplex::{Matrix, SimplexMaster};
 use crate::model::{Bundle, FIRST_CUTS, Model, Proposal, Step};
-use crate::oracle::{Domain, Patience};
+use crate::oracle::{Domain, Patience, bend, crossed};
 
 /// Rounds of correcting `B` before a decrease is enforced, and the largest number of rounds.
 const FREE_ROUNDS: usize = 8;
@@ -32,8 +32,9 @@ pub(crate) struct QuadraticProposer {
 
 impl QuadraticProposer {
     pub(crate) fn new(proximity: Proximity, domain: &Domain, dim: usize) -> Self {
-        let nonnegative: Vec<bool> = (0..dim).map(|index| domain.is_nonnegative(index)).collect();
-        let bounds = nonnegative.contains(&true).then(|| Bounds::new(nonnegative, dim));
+        let limits: Vec<(f64, f64)> = (0..dim).map(|index| domain.limits(index)).collect();
+        let is_bounded = |&(lower, upper): &(f64, f64)| lower.is_finite() || upper.is_finite();
+        let bounds = limits.iter().any(is_bounded).then(|| Bounds::new(limits));
         let linear = Vec::with_capacity(FIRST_CUTS);
         Self { proximity, master: SimplexMaster::with_capacity(FIRST_CUTS), linear, bounds }
     }
@@ -103,16 +104,18 @@ impl Matrix for Bundle {
 
 /// Data for bounds on the variables.
 struct Bounds {
-    nonnegative: Vec<bool>,
-    /// Coordinates whose trial value is held at 0.
-    held: Vec<bool>,
+    /// Lower and upper limit of each coordinate.
+    limits: Vec<(f64, f64)>,
+    /// Limits at which trial values are held, by coordinate.
+    held: Vec<Option<f64>>,
     /// Gram matrix over the coordinates that are not held.
     gram: ReducedGram,
     /// `G theta` of the present and of the last round.
     sum: Padded,
     last_sum: Padded,
     last_weights: Vec<(usize, f64)>,
-    flips: Vec<usize>,
+    /// Coordinates that have to be held elsewhere, and the limits at which they are to be held.
+    flips: Vec<(usize, Option<f64>)>,
     /// Whether the Gram matrix has changed since the last solve.
     is_changed: bool,
 }
@@ -144,7 +147,7 @@ impl Matrix for ReducedGram {
 
 impl ReducedGram {
     /// Computes the rows of new cuts, until the patience ends.
-    fn update(&mut self, bundle: &Bundle, held: &[bool], patience: &Patience<'_>) {
+    fn update(&mut self, bundle: &Bundle, held: &[Option<f64>], patience: &Patience<'_>) {
         self.largest_square = bundle.largest_square();
         let places = bundle.places();
         if places > self.stride {
@@ -168,10 +171,10 @@ impl ReducedGram {
         }
     }
 
-    fn compute_row(&mut self, bundle: &Bundle, held: &[bool], place: usize) {
+    fn compute_row(&mut self, bundle: &Bundle, held: &[Option<f64>], place: usize) {
         self.masked.0.copy_from_slice(bundle.row(place));
         let entries = self.masked.numbers_mut(held.len()).iter_mut().zip(held);
-        entries.filter(|(_, held)| **held).for_each(|(entry, _)| *entry = 0.0);
+        entries.filter(|(_, held)| held.is_some()).for_each(|(entry, _)| *entry = 0.0);
         self.column.resize(bundle.places(), 0.0);
         for other in 0..bundle.places() {
             if bundle.is_live(other) {
@@ -184,8 +187,9 @@ impl ReducedGram {
         }
     }
 
-    /// Adds or removes coordinates. If the patience ends before, no row is valid any more.
-    fn flip(&mut self, bundle: &Bundle, held: &[bool], flips: &[usize], patience: &Patience<'_>) {
+    /// Adds coordinates that are no longer held, and removes those that now are. If the patience ends before, no row is
+    /// valid any more.
+    fn flip(&mut self, bundle: &Bundle, held: &[Option<f64>], flips: &[(usize, Option<f64>)], patience: &Patience<'_>) {
         let places = bundle.places();
         self.flipped += flips.len();
         // A rank-one change costs `places^2`, a new row `places * dim`. Many changes add up round-off.
@@ -199,11 +203,11 @@ impl ReducedGram {
             }
             return;
         }
-        for &index in flips {
+        for &(index, limit) in flips {
             if patience.is_over_after(places * places) {
                 return self.stamps.fill(0);
             }
-            let sign = if held[index] { -1.0 } else { 1.0 };
+            let sign = if limit.is_some() { -1.0 } else { 1.0 };
             self.column.clear();
             self.column.extend((0..places).map(|place| flat(bundle.row(place))[index]));
             for place in 0..places {
@@ -218,10 +222,12 @@ impl ReducedGram {
 }
 
 impl Bounds {
-    fn new(nonnegative: Vec<bool>, dim: usize) -> Self {
+    fn new(limits: Vec<(f64, f64)>) -> Self {
+        let dim = limits.len();
+        let held = limits.iter().map(|&limits| Self::fixed(limits));
         Self {
-            held: vec![false; dim],
-            nonnegative,
+            held: held.collect(),
+            limits,
             gram: ReducedGram {
                 entries: vec![0.0; FIRST_CUTS * FIRST_CUTS],
                 stride: FIRST_CUTS,
@@ -250,7 +256,7 @@ impl Bounds {
     ) -> f64 {
         let eta = proposal.eta;
         let mut gap = f64::INFINITY;
-        let mut is_segment = false;
+        let (mut is_segment, mut is_settled) = (false, false);
         self.gram.update(bundle, &self.held, patience);
         let mut last_value = f64::INFINITY;
         for round in 0..MAX_ROUNDS {
@@ -261,7 +267,8 @@ impl Bounds {
             proposal.weights.extend(master.weights());
             bundle.aggregate(&proposal.weights, &mut self.sum);
             self.find_flips(bundle, eta);
-            if self.flips.is_empty() || patience.is_over() {
+            is_settled = self.flips.is_empty();
+            if is_settled || patience.is_over() {
                 break;
             }
             if round >= FREE_ROUNDS {
@@ -278,11 +285,12 @@ impl Bounds {
                 self.last_sum.0.copy_from_slice(&self.sum.0);
                 self.last_weights.clone_from(&proposal.weights);
             }
-            for &index in &self.flips {
-                self.held[index] = !self.held[index];
-            }
+            // The Gram matrix stays as it is if a coordinate is held at its other limit.
+            let held = &mut self.held;
+            self.flips
+                .retain(|&(index, limit)| std::mem::replace(&mut held[index], limit).is_some() != limit.is_some());
             self.gram.flip(bundle, &self.held, &self.flips, patience);
-            self.is_changed = true;
+            self.is_changed = !self.flips.is_empty();
             if patience.is_over() {
                 break;
             }
@@ -291,7 +299,7 @@ impl Bounds {
         if patience.is_over() {
             return f64::INFINITY;
         }
-        if is_segment || !self.flips.is_empty() {
+        if is_segment || !is_settled {
             gap = true_gap(bundle, proposal);
         }
         gap
@@ -302,19 +310,32 @@ impl Bounds {
         linear.clear();
         linear.extend(bundle.errors().iter().map(|error| error / eta));
         for (index, &centre) in bundle.centre().point.iter().enumerate() {
-            if self.held[index] && centre > 0.0 {
+            let way = self.held[index].map_or(0.0, |limit| centre - limit);
+            if way != 0.0 {
                 if patience.is_over_after(linear.len()) {
                     return;
                 }
                 for (place, entry) in linear.iter_mut().enumerate() {
-                    *entry += centre / eta * flat(bundle.row(place))[index];
+                    *entry += way / eta * flat(bundle.row(place))[index];
                 }
             }
         }
     }
 
-    fn is_held_at(&self, index: usize, centre: f64, sum: f64, eta: f64) -> bool {
-        self.nonnegative[index] && centre - eta * sum < 0.0
+    /// The only value of a fixed variable.
+    fn fixed((lower, upper): (f64, f64)) -> Option<f64> {
+        (lower == upper).then_some(lower)
+    }
+
+    /// The limit at which the trial value has to be held. A fixed variable is always held.
+    fn limit_at(&self, index: usize, centre: f64, sum: f64, eta: f64) -> Option<f64> {
+        let limits = self.limits[index];
+        Self::fixed(limits).or_else(|| crossed(limits, centre - eta * sum))
+    }
+
+    /// Entry of the direction.
+    fn direction_at(&self, index: usize, centre: f64, sum: f64, eta: f64) -> f64 {
+        self.limit_at(index, centre, sum, eta).map_or(sum, |limit| (centre - limit) / eta)
     }
 
     fn find_flips(&mut self, bundle: &Bundle, eta: f64) {
@@ -322,11 +343,8 @@ impl Bounds {
         flips.clear();
         let sums = self.sum.numbers(bundle.dim());
         let points = bundle.centre().point.iter().zip(sums).enumerate();
-        flips.extend(
-            points
-                .filter(|&(index, (&centre, &sum))| self.is_held_at(index, centre, sum, eta) != self.held[index])
-                .map(|(index, _)| index),
-        );
+        let limits = points.map(|(index, (&centre, &sum))| (index, self.limit_at(index, centre, sum, eta)));
+        flips.extend(limits.filter(|&(index, limit)| limit != self.held[index]));
         self.flips = flips;
     }
 
@@ -335,11 +353,8 @@ impl Bounds {
         let sums = self.sum.numbers(bundle.dim());
         let quadratic: f64 = (bundle.centre().point.iter().zip(sums).enumerate())
             .map(|(index, (&centre, &sum))| {
-                if self.is_held_at(index, centre, sum, eta) {
-                    (sum - centre / eta / 2.0) * centre / eta
-                } else {
-                    sum * sum / 2.0
-                }
+                let direction = self.direction_at(index, centre, sum, eta);
+                (sum - direction / 2.0) * direction
             })
             .sum();
         quadratic + aggregate_error(bundle, weights) / eta
@@ -354,8 +369,7 @@ impl Bounds {
             let quadratic: f64 = (ends.zip(&bundle.centre().point).enumerate())
                 .map(|(index, ((&from, &to), &centre))| {
                     let at = from + share * (to - from);
-                    let direction = if self.is_held_at(index, centre, at, eta) { centre / eta } else { at };
-                    direction * (to - from)
+                    self.direction_at(index, centre, at, eta) * (to - from)
                 })
                 .sum();
             quadratic + errors / eta
@@ -383,16 +397,16 @@ impl Bounds {
         bundle.aggregate(&proposal.weights, &mut self.sum);
     }
 
-    /// `w = G theta - mu` and `sigma = alpha'theta + mu'c`. `mu` keeps the trial point within bounds.
+    /// `w = G theta - mu` and `sigma = alpha'theta + mu'(c - bound)`. `mu` keeps the trial point within bounds.
     fn write_direction(&mut self, bundle: &Bundle, proposal: &mut Proposal) {
         let eta = proposal.eta;
         proposal.sigma = aggregate_error(bundle, &proposal.weights);
         proposal.direction.0.copy_from_slice(&self.sum.0);
         let direction = proposal.direction.numbers_mut(bundle.dim());
         for (index, (entry, &centre)) in direction.iter_mut().zip(&bundle.centre().point).enumerate() {
-            if self.nonnegative[index] && centre - eta * *entry < 0.0 {
-                proposal.sigma += (*entry - centre / eta) * centre;
-                *entry = centre / eta;
+            if let Some(bent) = bend(self.limits[index], centre, *entry, eta) {
+                proposal.sigma += bent.error;
+                *entry = bent.direction;
             }
         }
     }
@@ -415,6 +429,7 @@ mod tests {
 
     use super::*;
     use crate::master::Strategy;
+    use crate::master::boxes::{random_domain, reaches};
     use crate::oracle::Counted;
     use bundlenet_linalg::Stream;
 
@@ -429,7 +444,7 @@ mod tests {
         fn random(stream: &mut Stream, kind: usize) -> Self {
             let dim = 1 + stream.below(12);
             let count = 1 + stream.below(25);
-            let domain = if kind.is_multiple_of(2) { Domain::Free } else { Domain::Nonnegative };
+            let domain = if kind.is_multiple_of(2) { Domain::Free } else { random_domain(stream, dim) };
             let mut cuts: Vec<(Vec<f64>, f64)> =
                 (0..count).map(|_| ((0..dim).map(|_| stream.normal()).collect(), stream.normal().abs())).collect();
             for index in 1..count {
@@ -448,9 +463,8 @@ mod tests {
                     _ => {}
                 }
             }
-            let centre = (0..dim)
-                .map(|_| if domain == Domain::Free { stream.normal() } else { stream.normal().max(0.0) })
-                .collect();
+            let mut centre: Vec<f64> = (0..dim).map(|_| stream.normal()).collect();
+            domain.project(&mut centre);
             Self { centre, cuts, eta: 10_f64.powi(stream.below(7) as i32 - 3), domain }
         }
 
@@ -469,13 +483,11 @@ mod tests {
                 rows.push(row);
                 right.push(*error);
             }
-            if self.domain == Domain::Nonnegative {
-                for index in 0..dim {
-                    let mut row = vec![0.0; dim + 1];
-                    row[index] = -root;
-                    rows.push(row);
-                    right.push(self.centre[index]);
-                }
+            for (index, sign, reach) in reaches(&self.domain, &self.centre) {
+                let mut row = vec![0.0; dim + 1];
+                row[index] = sign * root;
+                rows.push(row);
+                right.push(reach);
             }
             let cones: [SupportedConeT<f64>; 2] = [ZeroConeT(0), NonnegativeConeT(rows.len())];
             let mut linear = vec![0.0; dim + 1];
@@ -520,11 +532,16 @@ mod tests {
         bundle.aggregate(&proposal.weights, &mut sum);
         let mut sigma = aggregate_error(bundle, &proposal.weights);
         let size = 1.0 + flat(&sum.0).iter().map(|entry| entry.abs()).fold(0.0, f64::max);
-        for ((x, sum), w) in case.centre.iter().zip(sum.numbers(dim)).zip(proposal.direction.numbers(dim)) {
-            assert!(case.domain == Domain::Free || x - case.eta * w >= -1e-12 * x.abs().max(case.eta), "{name}");
-            let expected = if case.domain == Domain::Free { *sum } else { sum.min(x / case.eta) };
+        assert!(proposal.sigma >= 0.0, "{name}: {}", proposal.sigma);
+        let entries = case.centre.iter().zip(sum.numbers(dim)).zip(proposal.direction.numbers(dim));
+        for (index, ((x, sum), w)) in entries.enumerate() {
+            let (lower, upper) = case.domain.limits(index);
+            let (reached, slack) = (x - case.eta * w, 1e-12 * x.abs().max(case.eta));
+            assert!(reached >= lower - slack && reached <= upper + slack, "{name}");
+            let trial = (x - case.eta * sum).clamp(lower, upper);
+            let expected = if trial == x - case.eta * sum { *sum } else { (x - trial) / case.eta };
             assert!((w - expected).abs() <= 1e-12 * size, "{name}: {w} {expected}");
-            sigma += (sum - expected) * x;
+            sigma += (sum - expected) * (x - trial);
         }
         assert!((proposal.sigma - sigma).abs() <= 1e-11 * (size + sigma.abs()), "{name}: {} {sigma}", proposal.sigma);
     }

@@ -2,13 +2,14 @@
 
 use std::time::Instant;
 
+use bundlenet_linalg::simd::flat;
 use bundlenet_linalg::vectors::add_scaled;
 
 use super::horizon::Horizon;
 use super::{Gap, Minimize, Progress, StepReport};
 use crate::master::{Proposer, Spent};
 use crate::model::{Model, Proposal, Pruning, Saved, Step, StepLength};
-use crate::oracle::{Detail, Evaluation, EvaluationError, Function, Lines, Patience, Primal};
+use crate::oracle::{Detail, Evaluation, EvaluationError, Function, Lines, Patience, Primal, crossed};
 
 /// `m`: a step is serious if the decrease is at least this share of the predicted one.
 const SERIOUS_SHARE: f64 = 0.01;
@@ -236,22 +237,28 @@ impl<P: Proposer> BundleMethod<P> {
     }
 
     /// Confirms the estimate by an evaluation at the end of a very long step. If the function has not bent up to there,
-    /// the estimate is worthless.
+    /// the estimate is worthless. A variable that would reach a bound stays at the centre: the estimate has all of its
+    /// decrease.
     fn is_confirmed(&mut self, function: &mut Function<'_>) -> bool {
-        let Proposal { eta, norm_squared, .. } = self.proposal;
         let centre = self.model.centre();
-        let length = self.horizon.length(eta);
-        let predicted = length * norm_squared;
-        if norm_squared == 0.0 || Horizon::is_lost(predicted, centre.value) {
+        let length = self.horizon.length(self.proposal.eta);
+        let mut far = Evaluation::at(&centre.point);
+        let ways = self.proposal.direction.numbers(centre.point.len()).iter().zip(flat(&self.proposal.aggregate().0));
+        let mut predicted = 0.0;
+        for (index, (entry, (direction, w))) in far.point.iter_mut().zip(ways).enumerate() {
+            let to = *entry - length * direction;
+            if *direction != 0.0 && crossed(function.domain().limits(index), to).is_none() {
+                *entry = to;
+                predicted += length * direction * w;
+            }
+        }
+        if predicted == 0.0 || Horizon::is_lost(predicted, centre.value) {
             return true;
         }
         // One evaluation for this test, and one for the step if the test fails.
         if function.evaluations_left() < 2 {
             return false;
         }
-        let mut far = Evaluation::at(&centre.point);
-        add_scaled(&mut far.point, -length, self.proposal.direction.numbers(centre.point.len()));
-        function.domain().project(&mut far.point);
         let centre_value = centre.value;
         // A function that cannot be evaluated there is not linear.
         let is_seen = function.visit(&mut far, Detail::Whole).is_ok();

@@ -28,7 +28,11 @@ impl Centre {
             self.is_exact = true;
         } else if share > 0.0 {
             let stay = 1.0 - share;
-            self.point.iter_mut().zip(point).for_each(|(entry, target)| *entry = share * target + stay * *entry);
+            for (entry, target) in self.point.iter_mut().zip(point) {
+                // Round-off must not lead out of a box that holds both points.
+                let (low, high) = (entry.min(*target), entry.max(*target));
+                *entry = (share * target + stay * *entry).max(low).min(high);
+            }
             self.value = share * value + stay * self.value;
             self.width = self.width.max(*width);
             self.is_exact = false;

@@ -19,7 +19,7 @@ pub(crate) struct Proposal {
     pub(crate) aggregate: Option<Padded>,
     /// `|w|^2`; with a metric, `w'M w`.
     pub(crate) norm_squared: f64,
-    /// Aggregate linearisation error `sigma = alpha'theta + mu'centre`.
+    /// Aggregate linearisation error `sigma = alpha'theta + mu'(centre - bound)`, at least 0.
     pub(crate) sigma: f64,
     /// Rule for the movement of the centre.
     pub(crate) centre_policy: CentrePolicy,

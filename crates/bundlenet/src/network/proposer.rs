@@ -11,7 +11,7 @@ use super::ops::decoder::step_length;
 use super::real::Real;
 use crate::master::{Growth, MOST_CHANGE, Proposer, Proximity, Spent, crossing};
 use crate::model::{Bundle, CentrePolicy, FIRST_CUTS, Model, Proposal, Step};
-use crate::oracle::{Domain, Evaluation, Patience};
+use crate::oracle::{Domain, Evaluation, Patience, bend};
 
 /// One run of a network: its features, its recurrent state, and the keys of the cuts.
 pub(crate) struct NetworkProposer<S, E = Tracker> {
@@ -223,15 +223,14 @@ impl<S: Real, E: FeatureSource> NetworkProposer<S, E> {
         }
     }
 
-    /// Keeps the trial point in the domain: subtracts `mu = max(0, G theta - c / eta)`, as the exact master does.
+    /// Keeps the trial point in the domain: subtracts `mu` from `G theta`, as the exact master does.
     fn bend(&self, bundle: &Bundle, proposal: &mut Proposal) {
         let Proposal { eta, direction, sigma, .. } = proposal;
         let entries = direction.numbers_mut(bundle.dim()).iter_mut().zip(&bundle.centre().point);
         for (index, (entry, &centre)) in entries.enumerate() {
-            let excess = *entry - centre / *eta;
-            if excess > 0.0 && self.domain.is_nonnegative(index) {
-                *entry = centre / *eta;
-                *sigma += excess * centre;
+            if let Some(bent) = bend(self.domain.limits(index), centre, *entry, *eta) {
+                *entry = bent.direction;
+                *sigma += bent.error;
             }
         }
         proposal.norm_squared = dot(&direction.0, &direction.0);

@@ -13,6 +13,10 @@ pub enum EvaluationError {
     NoVariables,
     #[error("the oracle's domain has the wrong length: expected {expected} bounds, found {found}")]
     DomainLength { expected: usize, found: usize },
+    #[error(
+        "the oracle's domain is empty: expected a number between the limits of coordinate {coordinate}, found [{lower}, {upper}]"
+    )]
+    DomainBound { coordinate: usize, lower: f64, upper: f64 },
     #[error("the oracle's linear part has the wrong length: expected {expected} coefficients, found {found}")]
     LinearLength { expected: usize, found: usize },
     #[error(
@@ -28,9 +32,10 @@ pub enum EvaluationError {
     #[error("evaluation {evaluation}: the point is unusable: expected a finite entry {coordinate}, found {found}")]
     Point { evaluation: usize, coordinate: usize, found: f64 },
     #[error(
-        "evaluation {evaluation}: the point lies outside the domain: expected entry {coordinate} to be nonnegative, found {found}"
+        "evaluation {evaluation}: the point lies outside the domain: expected entry {coordinate} to be {}, found {found}",
+        range(*lower, *upper)
     )]
-    OutsideDomain { evaluation: usize, coordinate: usize, found: f64 },
+    OutsideDomain { evaluation: usize, coordinate: usize, lower: f64, upper: f64, found: f64 },
     #[error("evaluation {evaluation}: the subgradient has the wrong length: expected {expected}, found {found}")]
     SubgradientLength { evaluation: usize, expected: usize, found: usize },
     #[error("evaluation {evaluation}: the oracle returned an unusable value: expected a finite number, found {found}")]
@@ -64,4 +69,14 @@ pub enum EvaluationError {
     Overflow { evaluation: usize, value: f64 },
     #[error("evaluation {evaluation}: the oracle failed: {source}")]
     Failed { evaluation: usize, source: OracleError },
+}
+
+/// The numbers between two limits, in words.
+fn range(lower: f64, upper: f64) -> String {
+    match (lower.is_finite(), upper.is_finite()) {
+        (true, false) if lower == 0.0 => "nonnegative".to_string(),
+        (true, false) => format!("at least {lower}"),
+        (false, _) => format!("at most {upper}"),
+        (true, true) => format!("between {lower} and {upper}"),
+    }
 }

@@ -82,8 +82,10 @@ impl Evaluation {
 
     /// Whether the subgradient proves that the minorant is nowhere lower than here: it is 0, or points out of the domain where the point is at a bound.
     pub(crate) fn is_stationary(&self, domain: &Domain) -> bool {
-        let is_blocked =
-            |index: usize, entry: f64| entry > 0.0 && self.point[index] == 0.0 && domain.is_nonnegative(index);
+        let is_blocked = |index: usize, entry: f64| {
+            let (at, (lower, upper)) = (self.point[index], domain.limits(index));
+            if entry > 0.0 { at == lower } else { at == upper }
+        };
         self.subgradient().iter().enumerate().all(|(index, &entry)| entry == 0.0 || is_blocked(index, entry))
     }
 }
@@ -109,7 +111,7 @@ impl<'a> Function<'a> {
     /// Wraps an oracle. Values are minimised and not scaled.
     ///
     /// # Errors
-    /// If it has no variables, or if its domain or its linear part has a wrong length.
+    /// If it has no variables, if its domain is empty, or if its domain or its linear part has a wrong length.
     pub fn new(oracle: &'a mut dyn Oracle) -> Result<Self, EvaluationError> {
         let (dim, domain, sense) = (oracle.dim(), oracle.domain(), oracle.sense());
         if dim == 0 {
@@ -120,10 +122,12 @@ impl<'a> Function<'a> {
         {
             return Err(EvaluationError::DomainLength { expected: dim, found: bounds.len() });
         }
-        let minimizer_box = oracle.minimizer_box();
-        if let Some(corners) = &minimizer_box {
-            check_box(dim, corners)?;
+        if let Some(coordinate) = domain.impossible() {
+            let (lower, upper) = domain.limits(coordinate);
+            return Err(EvaluationError::DomainBound { coordinate, lower, upper });
         }
+        let domain = domain.simplified();
+        let minimizer_box = minimizer_box(&domain, dim, oracle.minimizer_box())?;
         let linear: Option<Vec<f64>> =
             oracle.as_sum().map(|sum| sum.linear().iter().map(|entry| sense.sign() * entry).collect());
         if let Some(found) = linear.as_ref().map(Vec::len).filter(|&length| length != dim) {
@@ -185,6 +189,13 @@ impl<'a> Function<'a> {
     #[must_use]
     pub fn domain(&self) -> &Domain {
         &self.domain
+    }
+
+    /// The start point if none is given: 0, moved into the domain.
+    pub(crate) fn origin(&self) -> Vec<f64> {
+        let mut point = vec![0.0; self.dim];
+        self.domain.project(&mut point);
+        point
     }
 
     /// The sense of the oracle, to turn values back into the user's.
@@ -482,7 +493,8 @@ impl<'a> Function<'a> {
             return Err(EvaluationError::Point { evaluation, coordinate, found: point[coordinate] });
         }
         if let Some(coordinate) = self.domain.violation(point) {
-            return Err(EvaluationError::OutsideDomain { evaluation, coordinate, found: point[coordinate] });
+            let ((lower, upper), found) = (self.domain.limits(coordinate), point[coordinate]);
+            return Err(EvaluationError::OutsideDomain { evaluation, coordinate, lower, upper, found });
         }
         self.evaluations = evaluation;
         Ok(evaluation)
@@ -549,6 +561,22 @@ fn multiplicities(oracle: &mut dyn Oracle) -> Result<Vec<f64>, EvaluationError> 
         None if all.iter().all(|&number| number == 1.0) => Ok(vec![]),
         None => Ok(all),
     }
+}
+
+/// A box that holds a minimiser: the part of the oracle's own box in the domain, or the domain if it is bounded.
+fn minimizer_box(
+    domain: &Domain,
+    dim: usize,
+    own: Option<(Vec<f64>, Vec<f64>)>,
+) -> Result<Option<(Vec<f64>, Vec<f64>)>, EvaluationError> {
+    let Some(mut corners) = own else { return Ok(domain.corners(dim)) };
+    check_box(dim, &corners)?;
+    for (index, (low, high)) in corners.0.iter_mut().zip(&mut corners.1).enumerate() {
+        let (lower, upper) = domain.limits(index);
+        (*low, *high) = (low.max(lower), high.min(upper));
+    }
+    check_box(dim, &corners)?;
+    Ok(Some(corners))
 }
 
 /// Checks the corners of a box: as many entries as variables, the lower ones not above the upper ones.

@@ -14,6 +14,7 @@ mod primal;
 
 pub use closure::FnOracle;
 pub use domain::{Bound, Domain, Sense};
+pub(crate) use domain::{bend, crossed};
 pub use error::EvaluationError;
 pub use fingerprint::Fingerprint;
 pub use function::Function;
@@ -74,7 +75,7 @@ pub trait Oracle {
     }
 
     /// Lower and upper corner of a box that holds an optimal point, if one is known. With it the stop test gives a
-    /// proof instead of an estimate.
+    /// proof instead of an estimate. A domain that is bounded on all sides is such a box; it need not be repeated here.
     fn minimizer_box(&self) -> Option<(Vec<f64>, Vec<f64>)> {
         None
     }

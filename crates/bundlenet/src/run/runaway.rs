@@ -66,7 +66,9 @@ fn norm(entries: impl Iterator<Item = f64>) -> f64 {
 /// The direction from one point to another, with length 1. Entries that would lead out of the domain are 0.
 fn ray(from: &[f64], to: &[f64], domain: &Domain) -> Option<Vec<f64>> {
     let entry = |(index, (to, from)): (usize, (&f64, &f64))| {
-        if domain.is_nonnegative(index) { (to - from).max(0.0) } else { to - from }
+        let (entry, (lower, upper)) = (to - from, domain.limits(index));
+        let ends = if entry < 0.0 { lower.is_finite() } else { upper.is_finite() };
+        if ends { 0.0 } else { entry }
     };
     let mut ray: Vec<f64> = to.iter().zip(from).enumerate().map(entry).collect();
     let length = norm(ray.iter().copied());

@@ -40,7 +40,7 @@ pub struct Solver<'a> {
 }
 
 impl<'a> Solver<'a> {
-    /// A solver with the given settings. It starts at 0.
+    /// A solver with the given settings. It starts at 0, or at the nearest point of the domain.
     ///
     /// # Errors
     /// The first invalid setting.
@@ -126,7 +126,7 @@ impl<'a> Solver<'a> {
         Ok(solution)
     }
 
-    /// Solves many functions on all threads, each from the start point 0. It ignores a start, a state, a journal and an
+    /// Solves many functions on all threads, each from the start point 0, or the nearest point of the domain. It ignores a start, a state, a journal and an
     /// observer.
     ///
     /// Runs of a network go in step, so the times in a trace are those of the whole group. Every function has the same

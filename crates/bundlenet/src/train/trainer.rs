@@ -15,7 +15,7 @@ use super::unroll::{Subject, Unroll, Weight};
 use crate::error::{Error, InvalidSetting};
 use crate::method::{Method, NetworkSettings, runs_in_step};
 use crate::network::{Architecture, Card, Layout, Model, Network, StepUnit};
-use crate::oracle::{EvaluationError, Function};
+use crate::oracle::{EvaluationError, Function, crossed};
 use crate::run::{Limits, Settings, solve_in_step};
 
 /// Instances of a batch that one task unrolls. It is fixed, so that sums do not depend on the number of threads.
@@ -659,7 +659,7 @@ fn way_to_minimum(example: &Example, unit: StepUnit) -> Result<f64, EvaluationEr
     let mut oracle = (example.oracle)();
     let mut function = Function::new(&mut *oracle)?;
     let dim = function.dim();
-    let start = example.start.clone().unwrap_or_else(|| vec![0.0; dim]);
+    let start = example.start.clone().unwrap_or_else(|| function.origin());
     let (mut first, mut subgradient, mut point) = (vec![0.0; dim], vec![0.0; dim], start.clone());
     let value = function.evaluate(&start, &mut first)?;
     let norm = first.iter().map(|entry| entry * entry).sum::<f64>().sqrt();
@@ -674,7 +674,7 @@ fn way_to_minimum(example: &Example, unit: StepUnit) -> Result<f64, EvaluationEr
         }
         // A coordinate at its bound does not move any more.
         is_held.iter_mut().zip(&point).enumerate().for_each(|(index, (is_held, entry))| {
-            *is_held = *entry < 0.0 && domain.is_nonnegative(index);
+            *is_held = crossed(domain.limits(index), *entry).is_some();
         });
         domain.project(&mut point);
         function.evaluate(&point, &mut subgradient)?;

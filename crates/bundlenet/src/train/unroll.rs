@@ -68,7 +68,12 @@ impl<S: Real> Record<S> {
         } else {
             let pairs = direction.iter().zip(&centre.point).enumerate();
             // Bounds set the direction to exactly this quotient.
-            pairs.map(|(index, (w, c))| domain.is_nonnegative(index) && *w == c / eta).collect()
+            let is_at = |w: f64, c: f64, limit: f64| limit.is_finite() && w == (c - limit) / eta;
+            let is_held = |(index, (&w, &c)): (usize, (&f64, &f64))| {
+                let (lower, upper) = domain.limits(index);
+                is_at(w, c, lower) || is_at(w, c, upper)
+            };
+            pairs.map(is_held).collect()
         };
         Self {
             centre: centre.point.clone(),
@@ -126,7 +131,7 @@ impl<'a, S: Real, E: FeatureSource> Unroll<'a, S, E> {
         let mut episodes = Vec::with_capacity(subjects.len());
         for subject in subjects {
             let mut function = Function::new(subject.oracle)?;
-            let mut start = subject.start.map_or_else(|| Evaluation::at(&vec![0.0; function.dim()]), Evaluation::at);
+            let mut start = subject.start.map_or_else(|| Evaluation::at(&function.origin()), Evaluation::at);
             function.begin(&mut start, Detail::Whole, None)?;
             let weight = match subject.weight {
                 Weight::OfValue(weight) => weight / function.scale(),
@@ -515,10 +520,41 @@ mod tests {
         }
     }
 
+    /// A box with bounds on one side, on both sides, and fixed variables. Some do not contain 0.
+    fn random_box() -> Domain {
+        let mut stream = Stream::new(4, "box", 0);
+        Domain::between((0..DIM).map(|index| {
+            let (at, width) = (2.0 * stream.normal(), 5.0 * stream.normal().abs());
+            match index % 5 {
+                0 => (f64::NEG_INFINITY, at),
+                1 => (at, f64::INFINITY),
+                2 => (at, at),
+                _ => (at, at + width),
+            }
+        }))
+    }
+
+    /// Trial points stay in the box and reach bounds on both sides.
+    #[test]
+    fn rollouts_stay_in_their_box() {
+        let (network, domain) = (small(Architecture::default()), random_box());
+        let frozen = freeze(&network, &domain, 10);
+        let (mut lowest, mut highest) = (0, 0);
+        for (point, ..) in frozen.iter().flat_map(|run| &run.cuts) {
+            assert_eq!(domain.violation(point), None);
+            for (index, &entry) in point.iter().enumerate() {
+                let (lower, upper) = domain.limits(index);
+                lowest += usize::from(entry == lower && lower < upper);
+                highest += usize::from(entry == upper && lower < upper);
+            }
+        }
+        assert!(lowest > 50 && highest > 50, "{lowest} {highest}");
+    }
+
     #[test]
     fn rollout_gradients_are_exact() {
         let plain = Architecture { features: Schema::Released, centre: Centre::Softmin, ..Architecture::default() };
-        let (free, bounded) = (&Domain::Free, &Domain::Nonnegative);
+        let (free, bounded, boxed) = (&Domain::Free, &Domain::Nonnegative, &random_box());
         for (architecture, domain, steps) in [
             (plain.clone(), free, 1),
             (plain.clone(), free, 2),
@@ -530,6 +566,10 @@ mod tests {
             (Architecture { sampling: Sampling::Attention, ..plain.clone() }, free, 10),
             (Architecture { activation: Activation::Tanh, ..Architecture::default() }, free, 10),
             (Architecture::default(), bounded, 10),
+            (plain.clone(), boxed, 2),
+            (plain.clone(), boxed, 10),
+            (Architecture { attention: Attention::Sparsemax, ..plain.clone() }, boxed, 10),
+            (Architecture::default(), boxed, 10),
         ] {
             check_rollout(&small(architecture), domain, steps);
         }
