@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, missing_docs, reason = "tests may fail loudly")]
 
 pub mod campaign;
+pub mod changes;
 pub mod clock;
 pub mod disturbed;
 pub mod enumeration;

@@ -1,6 +1,6 @@
 //! Random sums of maxima of affine functions. A subproblem chooses one of them, a line.
 
-use bundlenet::{Domain, Fingerprint, Minorants, Oracle, OracleError, PrimalOracle, Solutions, SumOracle};
+use bundlenet::{Domain, Fingerprint, Minorants, Oracle, OracleError, Primal, PrimalOracle, Solutions, SumOracle};
 pub use bundlenet_linalg::Stream;
 
 /// A subgradient and a height at 0.
@@ -150,5 +150,25 @@ impl PrimalOracle for Sum {
         } else {
             single.into_iter().for_each(|(cost, variable)| solutions.push(cost, [variable]));
         }
+    }
+
+    /// A convex combination of lines is always a minorant.
+    fn line_of(&mut self, component: usize, solution: &mut Primal) -> Option<(f64, Vec<(u32, f64)>)> {
+        let count = |component: usize| self.components[component].len();
+        let first: usize = (0..component).map(count).sum();
+        let lines: Vec<&Line> = if self.is_whole {
+            self.components.iter().flatten().collect()
+        } else {
+            self.components[component].iter().collect()
+        };
+        let linear = if self.is_whole { &*self.linear } else { &[] };
+        let mut slope: Vec<(u32, f64)> = linear.iter().zip(0..).map(|(&entry, at)| (at, entry)).collect();
+        let mut height = 0.0;
+        for &(variable, weight) in &solution.variables {
+            let line = lines.get((variable as usize).checked_sub(first)?)?;
+            height += weight * line.1;
+            slope.extend(line.0.iter().map(|&(at, entry)| (at, weight * entry)));
+        }
+        Some((height, slope))
     }
 }

@@ -45,7 +45,8 @@ pub(crate) struct Solve {
     #[arg(long)]
     json: bool,
     /// Start at the multipliers of --save-multipliers, or from the state of --save-state (multipliers, step length and
-    /// the cuts that are still valid); one instance only [default: all multipliers 0]
+    /// the cuts that are still valid; with --primal, those that were saved with --primal); one instance only [default:
+    /// all multipliers 0]
     #[arg(long, value_name = "FILE")]
     start: Option<PathBuf>,
     /// Save the state to a file after every step; --start FILE continues a run that was killed, also with the same

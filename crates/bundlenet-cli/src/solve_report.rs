@@ -51,6 +51,7 @@ pub(crate) struct Report {
 struct CutsReport {
     reused: usize,
     repriced: usize,
+    without_primal: usize,
     total: usize,
     changed_components: Vec<usize>,
     /// The same in a sentence.
@@ -64,6 +65,7 @@ impl CutsReport {
         Self {
             reused: reuse.reused(),
             repriced: reuse.repriced(),
+            without_primal: reuse.without_primal(),
             total: reuse.total(),
             changed_components: changed.map(|(index, _)| index).collect(),
             text: reuse.to_string(),

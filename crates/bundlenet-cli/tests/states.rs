@@ -43,6 +43,33 @@ fn a_state_is_saved_and_begun_with() {
 }
 
 #[test]
+fn a_state_keeps_primal_solutions() {
+    let folder = tempfile::tempdir().unwrap();
+    let [state, plain, primal] = ["state", "plain", "primal.json"].map(|name| folder.path().join(name));
+    for family in ["mc-sml-40", "ga-10-100"] {
+        let files = generated(folder.path(), family, 1);
+        let with_primal = |start: &[&str]| {
+            let report = json(&[&["solve", text(&files[0]), "--primal", text(&primal)], start].concat());
+            let written: Value = serde_json::from_slice(&std::fs::read(&primal).unwrap()).unwrap();
+            (report, written)
+        };
+        let (first, _) = with_primal(&["--save-state", text(&state)]);
+        let (again, written) = with_primal(&["--start", text(&state), "--save-state", text(&state)]);
+        assert!(again["steps"].as_u64() <= first["steps"].as_u64().map(|steps| steps / 4), "{again}");
+        assert!(again["cuts"]["total"].as_u64() > Some(20) && again["cuts"]["reused"] == again["cuts"]["total"]);
+        assert!(written.is_object() && again["feasible_value"].is_number(), "{again}");
+        // Cuts without primal solutions are left out, and the program says so.
+        success(&["solve", text(&files[0]), "--quiet", "--save-state", text(&plain)]);
+        let (other, _) = with_primal(&["--start", text(&plain)]);
+        assert!(other["cuts"]["reused"] == 0 && other["cuts"]["total"].as_u64() > Some(20), "{other}");
+        assert_eq!(other["cuts"]["without_primal"], other["cuts"]["total"]);
+        let start = ["solve", text(&files[0]), "--quiet", "--start", text(&plain), "--primal", text(&primal)];
+        let said = success(&start);
+        assert!(said.contains("cuts were saved without primal solutions, which this run needs"), "{said}");
+    }
+}
+
+#[test]
 fn mistakes_get_clear_errors() {
     let folder = tempfile::tempdir().unwrap();
     let (state, broken) = (folder.path().join("state"), folder.path().join("broken"));
@@ -56,8 +83,8 @@ fn mistakes_get_clear_errors() {
     bytes[16] = 7;
     std::fs::write(&broken, &bytes).unwrap();
     let (code, message) = failure(&["solve", file, "--start", text(&broken)]);
-    assert!(code == 2 && message.contains("expected version 1 of a state, found version 7"), "{message}");
-    bytes[16] = 1;
+    assert!(code == 2 && message.contains("expected version 1 or 2 of a state, found version 7"), "{message}");
+    bytes[16] = 2;
     bytes[100] ^= 1;
     std::fs::write(&broken, &bytes).unwrap();
     let (code, message) = failure(&["solve", file, "--start", text(&broken)]);

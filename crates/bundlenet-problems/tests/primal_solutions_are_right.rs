@@ -11,8 +11,9 @@ use bundlenet_problems::facility_location::Plan;
 use bundlenet_problems::network_design::Design;
 use bundlenet_problems::{
     Assignment, AssignmentDual, FacilityLocation, FacilityLocationDual, Family, Generator, NetworkDesign,
-    NetworkDesignDual, ProblemPrimal, Violation,
+    NetworkDesignDual, Problem, ProblemPrimal, Violation,
 };
+use bundlenet_testing::changes::changed;
 use bundlenet_testing::sums::{Stream, Sum};
 use bundlenet_testing::{cases, enumeration, sample, stream};
 use proptest::prelude::*;
@@ -450,20 +451,222 @@ fn an_optimal_start_has_its_solution_and_bad_solutions_are_named() {
     assert!(matches!(error(vec![f64::NAN]), EvaluationError::Solution { evaluation: 1, .. }));
 }
 
-/// The cuts of a state have no primal solutions. A run that records them starts from the state's point without its
-/// cuts.
-#[test]
-fn cuts_of_an_earlier_run_are_left_out() {
-    let problem = Generator::new(Family::Ga10x100, 5).instance(0).unwrap().problem;
-    let mut state = State::new();
-    let mut solve = |primal| {
-        let solver = Solver::new(Settings { primal, ..Settings::default() }).unwrap();
-        solver.state(&mut state).solve(&mut *problem.dual()).unwrap()
+/// A run from a state. Afterwards the state has the cuts of the run.
+fn go_on(oracle: &mut dyn Oracle, state: &mut State, settings: &Settings) -> Solution {
+    Solver::new(settings.clone()).unwrap().state(state).solve(oracle).unwrap()
+}
+
+fn wants_components(method: &Method) -> bool {
+    match method {
+        Method::Auto(_) => true,
+        Method::Bundle(settings) => settings.cuts == Cuts::Component,
+        _ => false,
+    }
+}
+
+/// Checks that every cut of a state is the line of its primal solution.
+fn check_cuts(oracle: &mut dyn Oracle, state: &State, name: &str) {
+    let dense = |slope: &[(u32, f64)]| {
+        let mut dense = vec![0.0; state.point().len()];
+        slope.iter().for_each(|&(at, entry)| dense[at as usize] += entry);
+        dense
     };
-    solve(false);
-    let solution = solve(true);
+    for cut in state.cuts() {
+        let primal = cut.primal.as_ref().unwrap();
+        let close = |a: f64, b: f64| (a - b).abs() <= 1e-8 * (1.0 + a.abs() + b.abs());
+        assert!(close(primal.cost, cut.constant), "{name}: {} {}", primal.cost, cut.constant);
+        // The oracle knows the line of a solution of a component, or of a function that is not a sum.
+        if cut.component.is_none() && oracle.as_sum().is_some() {
+            continue;
+        }
+        let mut solution = Primal::clone(primal);
+        // A combination of sets is one of feasible sets, but an oracle may not know it.
+        let line = oracle.as_primal().unwrap().line_of(cut.component.unwrap_or(0), &mut solution);
+        if let Some((_, slope)) = line {
+            let pairs = dense(&slope).into_iter().zip(dense(&cut.slope));
+            pairs.for_each(|(a, b)| assert!(close(a, b), "{name}: {a} {b}"));
+        }
+    }
+}
+
+/// Lines of all components change: their heights and, every other time, their slopes. The cuts of the state are used
+/// with their new lines, and combine to solutions of the new function.
+#[test]
+fn warm_solutions_follow_their_cuts() {
+    let mut stream = stream(15);
+    let (mut optimal, mut repriced, mut kept) = (0, 0, 0);
+    for case in 0..40 {
+        let before = Sum::random(&mut stream);
+        let mut after = before.clone();
+        // Smaller numbers, so that the minimum stays in its box, and none in the components that keep it there.
+        let own = after.components.len() - after.dim();
+        for (slope, height) in after.components[..own].iter_mut().flatten() {
+            let mut factor = || 1.0 - 0.2 * (stream.below(3) as f64);
+            *height *= factor();
+            slope.iter_mut().filter(|_| case % 2 == 0).for_each(|(_, entry)| *entry *= factor());
+        }
+        for (index, method) in ways().iter().enumerate().filter(|(_, method)| !is_network(method)) {
+            for is_whole in [false, true] {
+                let (mut before, mut after) = (before.clone(), after.clone());
+                (before.is_whole, after.is_whole) = (is_whole, is_whole);
+                let settings = |steps| Settings { primal: true, ..settings(method, steps) };
+                let mut state = State::new();
+                go_on(&mut before, &mut state, &settings(12));
+                let name = format!("case {case}, way {index} ({}), whole {is_whole}", method.name());
+                check_cuts(&mut before, &state, &name);
+                for steps in [0, 1, 4, 1000] {
+                    let mut state = state.clone();
+                    let total = state.cut_count();
+                    let solution = go_on(&mut after, &mut state, &settings(steps));
+                    optimal += usize::from(solution.status == Status::Optimal);
+                    check_sum(&mut after, &solution, &mut stream, &format!("{name}, {steps} steps"));
+                    let has_components = wants_components(method);
+                    if let Some(reuse) = solution.reuse {
+                        assert_eq!((reuse.total(), reuse.without_primal()), (total, 0), "{name}");
+                        assert!(!(is_whole || has_components) || reuse.reused() == total, "{name}: {reuse}");
+                        repriced += reuse.repriced();
+                        kept += reuse.reused() - reuse.repriced();
+                    }
+                    check_cuts(&mut after, &state, &name);
+                }
+            }
+        }
+    }
+    assert!(optimal > 100 && repriced > 1000 && kept > 1000, "{optimal} {repriced} {kept}");
+}
+
+/// Checks the recovered solutions of a problem; returns the violation of the primal solution, relative to its size.
+fn check_problem(problem: &Problem, solution: &Solution) -> f64 {
+    match problem {
+        Problem::NetworkDesign(instance) => {
+            check_network(instance, solution, 5);
+            imbalance(instance, &instance.recover(solution.primal.as_ref().unwrap()).convex).total
+                / instance.total_demand()
+        }
+        Problem::Assignment(instance) => {
+            check_assignment(instance, solution, 5);
+            instance.recover(solution.primal.as_ref().unwrap()).violation.total / instance.items() as f64
+        }
+        Problem::FacilityLocation(instance) => {
+            check_location(instance, solution, 5);
+            instance.recover(solution.primal.as_ref().unwrap()).violation.total / instance.customers() as f64
+        }
+    }
+}
+
+/// After a change of the data the combination of old and new cuts is a solution of the new problem, also in the middle
+/// of a run. At the optimum its violation is small, and steps are saved.
+#[test]
+fn warm_instances_have_solutions_of_their_own() {
+    let mut stream = stream(31);
+    for family in [Family::McSml40, Family::Ga10x100, Family::Cfl20x50] {
+        // Steps of cold starts and of warm starts.
+        let (mut steps, mut reused) = ([0, 0], [0, 0]);
+        for index in 0..3 {
+            let problem = Generator::new(family, 5).instance(index).unwrap().problem;
+            let settings = |steps: usize| {
+                let limits = Limits { steps: Some(steps), ..Limits::default() };
+                Settings { primal: true, limits, ..Settings::default() }
+            };
+            let mut state = State::new();
+            go_on(&mut *problem.dual(), &mut state, &settings(3000));
+            check_cuts(&mut *problem.dual(), &state, "before");
+            for share in [0.01, 0.1, 0.5] {
+                let changed = changed(&problem, share, &mut stream);
+                for steps in [0, 1, 3] {
+                    check_problem(&changed, &go_on(&mut *changed.dual(), &mut state.clone(), &settings(steps)));
+                }
+                let scratch = go_on(&mut *changed.dual(), &mut State::new(), &settings(3000));
+                let mut state = State::from_bytes(&state.to_bytes()).unwrap();
+                let warm = go_on(&mut *changed.dual(), &mut state, &settings(3000));
+                check_cuts(&mut *changed.dual(), &state, "after");
+                let (violation, cold) = (check_problem(&changed, &warm), check_problem(&changed, &scratch));
+                assert!(violation < 1e-3 + 2.0 * cold, "{family:?}: {violation} {cold}");
+                steps = [steps[0] + scratch.steps, steps[1] + warm.steps];
+                let reuse = warm.reuse.unwrap();
+                assert_eq!(reuse.without_primal(), 0);
+                reused = [reused[0] + reuse.reused(), reused[1] + reuse.total()];
+            }
+        }
+        assert!(2 * steps[1] < steps[0] && 2 * reused[0] > reused[1], "{family:?}: {steps:?}, {reused:?}");
+    }
+}
+
+/// A sequence as in a branch and bound: each node forbids pairs of items and bins, and begins with a clone of its
+/// parent's state.
+#[test]
+fn children_of_a_node_take_few_steps() {
+    let Problem::Assignment(root) = Generator::new(Family::Ga10x100, 5).instance(1).unwrap().problem else {
+        panic!("assignment")
+    };
+    let settings = Settings { primal: true, ..Settings::default() };
+    let (mut nodes, mut steps, mut cold_steps) = (vec![(root, State::new(), 0)], 0, 0);
+    while let Some((instance, mut state, depth)) = nodes.pop() {
+        let warm = go_on(&mut AssignmentDual::new(&instance), &mut state, &settings);
+        check_assignment(&instance, &warm, 3);
+        if depth > 0 {
+            let cold = go_on(&mut AssignmentDual::new(&instance), &mut State::new(), &settings);
+            assert!((warm.value - cold.value).abs() <= 2e-7 * cold.value.abs(), "{} {}", warm.value, cold.value);
+            (steps, cold_steps) = (steps + warm.steps, cold_steps + cold.steps);
+            assert_eq!(warm.reuse.as_ref().unwrap().without_primal(), 0);
+        }
+        if depth == 3 {
+            continue;
+        }
+        // The most fractional share: one child forbids the pair, the other forbids the item in all other bins.
+        let placement = instance.recover(warm.primal.as_ref().unwrap()).convex;
+        let pairs = (0..instance.items()).flat_map(|item| (0..instance.bins()).map(move |bin| (item, bin)));
+        let distance = |(item, bin): &(usize, usize)| (placement.shares(*item)[*bin] - 0.5).abs();
+        let (item, bin) = pairs.min_by(|a, b| distance(a).total_cmp(&distance(b))).unwrap();
+        for is_forbidden in [false, true] {
+            let closed = |other: usize| (other == bin) == is_forbidden;
+            let weights = (0..instance.bins()).flat_map(|other| {
+                let mut weights = instance.weights(other).to_vec();
+                if closed(other) {
+                    weights[item] = instance.capacities()[other] + 1;
+                }
+                weights
+            });
+            let profits = (0..instance.bins()).flat_map(|bin| instance.profits(bin).to_vec()).collect();
+            let (capacities, items) = (instance.capacities().to_vec(), instance.items());
+            let child = Assignment::new(instance.sense(), items, capacities, profits, weights.collect()).unwrap();
+            nodes.push((child, state.clone(), depth + 1));
+        }
+    }
+    assert!(4 * steps < cold_steps, "{steps} steps, from scratch {cold_steps}");
+}
+
+/// A run that keeps primal solutions takes over exactly the cuts that have one. A run that keeps none takes over all.
+#[test]
+fn only_cuts_with_solutions_are_taken_over() {
+    let problem = Generator::new(Family::Ga10x100, 5).instance(1).unwrap().problem;
+    let solve = |state: &mut State, primal, steps| {
+        let limits = Limits { steps: Some(steps), ..Limits::default() };
+        go_on(&mut *problem.dual(), state, &Settings { primal, limits, ..Settings::default() })
+    };
+    let mut plain = State::new();
+    solve(&mut plain, false, 3000);
+    assert!(plain.cuts().all(|cut| cut.primal.is_none()));
+    let solution = solve(&mut plain, true, 3000);
     let reuse = solution.reuse.unwrap();
-    assert_eq!((reuse.reused(), reuse.unusable), (0, reuse.total()));
+    assert_eq!((reuse.reused(), reuse.without_primal()), (0, reuse.total()));
+    let said = format!("; {} cuts were saved without primal solutions, which this run needs", reuse.total());
+    assert!(reuse.to_string().ends_with(&said), "{reuse}");
     let ProblemPrimal::Assignment(recovered) = problem.recover(&solution.primal.unwrap()) else { panic!("assignment") };
     assert!(recovered.violation.largest < 1e-2, "{:?}", recovered.violation);
+    // With solutions, then without, then with them.
+    let mut state = State::new();
+    solve(&mut state, true, 10);
+    assert!(state.cuts().all(|cut| cut.primal.is_some()));
+    let total = state.cut_count();
+    let without = solve(&mut state, false, 5);
+    assert_eq!(without.reuse.map(|reuse| (reuse.reused(), reuse.total())), Some((total, total)));
+    assert!(without.primal.is_none());
+    let solved = state.cuts().filter(|cut| cut.primal.is_some()).count();
+    assert!(solved > 0 && solved < state.cut_count(), "{solved} of {}", state.cut_count());
+    let (total, solution) = (state.cut_count(), solve(&mut state, true, 3000));
+    let reuse = solution.reuse.as_ref().unwrap();
+    assert_eq!((reuse.reused(), reuse.without_primal()), (solved, total - solved), "{reuse}");
+    assert!(check_problem(&problem, &solution) < 1e-3);
+    check_cuts(&mut *problem.dual(), &state, "mixed");
 }

@@ -2,11 +2,11 @@
 
 use bundlenet::{
     AutoSettings, BundleSettings, Cuts, FnOracle, HybridSettings, Journal, Limits, Method, NetworkSettings, Oracle,
-    Settings, Solution, Solver, State, Status, StepSettings,
+    OracleError, PrimalOracle, Settings, Solution, Solutions, Solver, State, Status, StepSettings,
 };
 use bundlenet_problems::facility_location::Site;
-use bundlenet_problems::network_design::{Arc, Commodity};
-use bundlenet_problems::{Assignment, FacilityLocation, Family, Generator, NetworkDesign, Problem};
+use bundlenet_problems::{FacilityLocation, Family, Generator};
+use bundlenet_testing::changes::changed;
 use bundlenet_testing::stream;
 use bundlenet_testing::sums::{Stream, Sum};
 
@@ -106,8 +106,9 @@ fn sums_that_change_are_solved_from_what_is_left() {
 #[test]
 fn multipliers_are_removed_and_added() {
     let mut stream = stream(17);
-    for cuts in [Cuts::Component, Cuts::Aggregated] {
-        let settings = settings(bundle(cuts));
+    for (cuts, primal) in [(Cuts::Component, false), (Cuts::Component, true), (Cuts::Aggregated, true)] {
+        let settings = Settings { primal, ..settings(bundle(cuts)) };
+        let primals = |state: &State| state.cuts().map(|cut| cut.primal).collect::<Vec<_>>();
         for _ in 0..60 {
             let mut larger = Sum::random(&mut stream);
             if larger.dim() == 1 {
@@ -128,6 +129,7 @@ fn multipliers_are_removed_and_added() {
             removed.remove_multipliers(&[last as usize]);
             assert_eq!((removed.point(), removed.value()), (&state.point()[..last as usize], None));
             assert_eq!(removed.cut_count(), all);
+            assert_eq!(primals(&removed), primals(&state));
             let points: Vec<Vec<f64>> = (0..5).map(|_| random_point(&mut stream, smaller.dim(), 3.0)).collect();
             assert_cuts_hold(&mut smaller, &removed, &points);
             removed.trust_cuts();
@@ -147,71 +149,12 @@ fn multipliers_are_removed_and_added() {
                 let line = lines.next().filter(|_| lines.next().is_none())?;
                 Some(vec![line.0.iter().filter(|(at, _)| *at == last).map(|(_, entry)| entry).sum()])
             });
+            assert!(primals(&removed).iter().all(|of_cut| of_cut.is_some() == primal));
             let points: Vec<Vec<f64>> = (0..5).map(|_| random_point(&mut stream, larger.dim(), 3.0)).collect();
             assert_cuts_hold(&mut larger, &removed, &points);
             removed.trust_cuts();
             let scratch = solve(&mut larger, &settings);
             assert_close(&scratch, &go_on(&mut larger, &mut removed, &settings), 1e-6);
-        }
-    }
-}
-
-/// Changes a share of the arcs, bins or sites, at least one, in several ways.
-fn changed(problem: &Problem, share: f64, stream: &mut Stream) -> Problem {
-    match problem {
-        Problem::NetworkDesign(instance) => {
-            let mut arcs: Vec<Arc> = instance.arcs().to_vec();
-            let mut commodities: Vec<Commodity> = instance.commodities().to_vec();
-            let mut costs: Vec<f64> = (0..arcs.len()).flat_map(|arc| instance.routing_costs(arc).to_vec()).collect();
-            let count = ((share * arcs.len() as f64).round() as usize).max(1);
-            for _ in 0..count {
-                let arc = stream.below(arcs.len());
-                match stream.below(5) {
-                    // The arc is free, it is too expensive to open, or its capacity or one of its costs changes.
-                    0 => arcs[arc].fixed_cost = 0.0,
-                    1 => arcs[arc].fixed_cost = 1e7,
-                    2 => arcs[arc].capacity *= 0.7,
-                    3 => arcs[arc].capacity *= 1.4,
-                    _ => costs[arc * commodities.len() + stream.below(commodities.len())] *= 1.5,
-                }
-            }
-            if stream.below(4) == 0 {
-                commodities[0].demand *= 0.9;
-            }
-            let nodes = instance.nodes();
-            Problem::NetworkDesign(NetworkDesign::new(nodes, arcs, commodities, costs).unwrap())
-        }
-        Problem::Assignment(instance) => {
-            let (bins, items) = (instance.bins(), instance.items());
-            let mut capacities = instance.capacities().to_vec();
-            let mut profits: Vec<f64> = (0..bins).flat_map(|bin| instance.profits(bin).to_vec()).collect();
-            let mut weights: Vec<u32> = (0..bins).flat_map(|bin| instance.weights(bin).to_vec()).collect();
-            for _ in 0..((share * bins as f64).round() as usize).max(1) {
-                let (bin, item) = (stream.below(bins), stream.below(items));
-                match stream.below(4) {
-                    // The bin cannot take an item, the profit of an item changes, or the capacity of the bin does.
-                    0 => weights[bin * items + item] = capacities[bin] + 1,
-                    1 => profits[bin * items + item] += 10.0 * stream.normal().round(),
-                    2 => capacities[bin] -= capacities[bin] / 20,
-                    _ => capacities[bin] += 5,
-                }
-            }
-            Problem::Assignment(Assignment::new(instance.sense(), items, capacities, profits, weights).unwrap())
-        }
-        Problem::FacilityLocation(instance) => {
-            let customers = instance.customers();
-            let mut sites: Vec<Site> = instance.sites().to_vec();
-            let mut costs: Vec<f64> = (0..sites.len()).flat_map(|site| instance.costs(site).to_vec()).collect();
-            for _ in 0..((share * sites.len() as f64).round() as usize).max(1) {
-                let site = stream.below(sites.len());
-                match stream.below(4) {
-                    0 => sites[site].fixed_cost *= 1.5,
-                    1 => sites[site].capacity *= 0.9,
-                    2 => sites[site].capacity *= 1.2,
-                    _ => costs[site * customers + stream.below(customers)] *= 0.5,
-                }
-            }
-            Problem::FacilityLocation(FacilityLocation::new(sites, instance.demands().to_vec(), costs).unwrap())
         }
     }
 }
@@ -326,9 +269,10 @@ fn a_journal_can_be_cut_off_anywhere() {
     let mut random = stream(29);
     for family in [Family::McSml40, Family::Ga10x100] {
         let problem = Generator::new(family, 8).instance(0).unwrap().problem;
-        for method in [auto(), hybrid(), network(), adam()] {
+        let ways = [(auto(), false), (auto(), true), (hybrid(), true), (network(), false), (adam(), false)];
+        for (method, primal) in ways {
             let limits = Limits { steps: Some(60), ..Limits::default() };
-            let settings = Settings { method, limits, ..Settings::default() };
+            let settings = Settings { method, limits, primal, ..Settings::default() };
             let solver = Solver::new(settings.clone()).unwrap();
             let mut lengths = vec![];
             let mut observer = |record: &bundlenet::Record| {
@@ -346,6 +290,12 @@ fn a_journal_can_be_cut_off_anywhere() {
             let stored = State::read(&path).unwrap();
             assert_eq!((stored.point(), stored.value()), (state.point(), Some(solution.value)));
             assert!(stored.cut_count() >= state.cut_count());
+            // Every cut that is left is in the file, with its primal solution.
+            for cut in stored.cuts().chain(state.cuts()) {
+                assert_eq!(cut.primal.is_some(), primal);
+                let error = cut.primal.map_or(0.0, |primal| primal.cost - cut.constant);
+                assert!(error.abs() <= 1e-9 * (1.0 + cut.constant.abs()), "{error}");
+            }
             let points = [random_point(&mut random, dual.dim(), 10.0)];
             assert_cuts_hold(&mut *dual, &stored, &points);
             let bytes = std::fs::read(&path).unwrap();
@@ -354,16 +304,69 @@ fn a_journal_can_be_cut_off_anywhere() {
             for _ in 0..200 {
                 let length = random.below(bytes.len());
                 let whole = lengths.partition_point(|&end| end <= length as u64);
-                let kept = State::parse("cut off", &bytes[..length]);
+                let kept = State::from_bytes(&bytes[..length]);
                 assert_eq!(kept.ok().map(|kept| kept.steps()), whole.checked_sub(1), "{length} bytes");
             }
             if settings.method == auto() {
                 let limits = Limits { steps: Some(3000), ..Limits::default() };
                 let again = go_on(&mut *dual, &mut stored.clone(), &Settings { limits, ..settings });
                 assert_eq!(again.status, Status::Optimal);
+                assert!(again.reuse.is_some_and(|reuse| reuse.reused() == reuse.total()));
             }
         }
     }
+}
+
+/// A file of version 1, as the program has written it, has no primal solutions.
+#[test]
+fn files_of_version_1_are_read() {
+    let state = State::from_bytes(include_bytes!("states/version_1")).unwrap();
+    assert_eq!((state.steps(), state.damage(), state.point().len()), (3, None, 3));
+    assert!(state.cut_count() > 2 && state.cuts().all(|cut| cut.primal.is_none()));
+    let sites = [(5.0, 10.0), (9.0, 20.0)].map(|(capacity, fixed_cost)| Site { capacity, fixed_cost });
+    let costs = vec![1.0, 3.0, 5.0, 2.0, 4.0, 6.0];
+    let instance = FacilityLocation::new(sites.to_vec(), vec![4.0, 0.0, 2.0], costs);
+    let mut dual = bundlenet_problems::FacilityLocationDual::new(&instance.unwrap());
+    let limits = Limits { steps: Some(300), ..Limits::default() };
+    let settings = |primal| Settings { primal, limits: limits.clone(), ..Settings::default() };
+    let cold = solve(&mut dual, &settings(false));
+    for primal in [false, true] {
+        let warm = go_on(&mut dual, &mut state.clone(), &settings(primal));
+        assert_close(&warm, &cold, 1e-6);
+        let reuse = warm.reuse.unwrap();
+        let expected = if primal { (0, reuse.total()) } else { (reuse.total(), 0) };
+        assert_eq!(
+            (reuse.reused(), reuse.without_primal(), reuse.total()),
+            (expected.0, expected.1, state.cut_count())
+        );
+    }
+}
+
+#[test]
+fn states_round_trip_through_bytes() {
+    let mut stream = stream(37);
+    for index in 0..60 {
+        let mut sum = Sum::random(&mut stream);
+        sum.is_whole = index % 3 == 0;
+        let mut state = if index == 0 { State::new() } else { State::at(&vec![0.5; sum.dim()]) };
+        for (cuts, primal) in [(Cuts::Component, true), (Cuts::Component, false), (Cuts::Aggregated, true)] {
+            let limits = Limits { steps: Some(stream.below(6)), ..Limits::default() };
+            let settings = Settings { limits, primal, ..settings(bundle(cuts)) };
+            go_on(&mut sum, &mut state, &settings);
+            if stream.below(3) == 0 {
+                state.trust_cuts();
+            }
+            let again = State::from_bytes(&state.to_bytes()).unwrap();
+            assert_eq!(again, state);
+            let (mut first, mut second) = (state.clone(), again);
+            let solutions = [&mut first, &mut second].map(|state| go_on(&mut sum, state, &settings));
+            assert_eq!(solutions[0].value, solutions[1].value);
+            assert_eq!((&solutions[0].primal, &solutions[0].reuse), (&solutions[1].primal, &solutions[1].reuse));
+            assert_eq!(first, second);
+        }
+    }
+    let message = State::from_bytes(b"[1, 2]").unwrap_err().to_string();
+    assert!(message.starts_with("bytes of a state: expected a state, which begins with"), "{message}");
 }
 
 #[test]
@@ -371,7 +374,8 @@ fn bad_files_get_clear_errors() {
     let problem = Generator::new(Family::Ga10x100, 8).instance(0).unwrap().problem;
     let mut state = State::new();
     let limits = Limits { steps: Some(5), ..Limits::default() };
-    go_on(&mut *problem.dual(), &mut state, &Settings { limits, ..Settings::default() });
+    go_on(&mut *problem.dual(), &mut state, &Settings { limits, primal: true, ..Settings::default() });
+    assert!(state.cuts().all(|cut| cut.primal.is_some()));
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("state");
     state.save(&path).unwrap();
@@ -382,7 +386,7 @@ fn bad_files_get_clear_errors() {
     assert!(message(b"[1, 2]").contains("expected a state, which begins with \"bundlenet state\""));
     let mut other = bytes.clone();
     other[16] = 9;
-    assert!(message(&other).contains("expected version 1 of a state, found version 9"), "{}", message(&other));
+    assert!(message(&other).contains("expected version 1 or 2 of a state, found version 9"), "{}", message(&other));
     assert!(message(&bytes[..40]).contains("damaged"));
     // A changed bit is always noticed, and never makes the reader panic.
     let mut stream = stream(3);
@@ -401,8 +405,34 @@ fn bad_files_get_clear_errors() {
     assert!(wrong.unwrap_err().to_string().contains("expected 800, found 100"));
 }
 
+/// `|x| + (y - 1)^2`, with the point as its solution.
+struct Pair(Vec<f64>);
+
+impl Oracle for Pair {
+    fn dim(&self) -> usize {
+        2
+    }
+
+    fn evaluate(&mut self, point: &[f64], subgradient: &mut [f64]) -> Result<f64, OracleError> {
+        self.0 = point.to_vec();
+        subgradient.copy_from_slice(&[point[0].signum(), 2.0 * (point[1] - 1.0)]);
+        Ok(point[0].abs() + (point[1] - 1.0).powi(2))
+    }
+
+    fn as_primal(&mut self) -> Option<&mut dyn PrimalOracle> {
+        Some(self)
+    }
+}
+
+impl PrimalOracle for Pair {
+    fn write_solutions(&mut self, solutions: &mut Solutions) {
+        // The value of the cut at the origin.
+        solutions.push(1.0 - self.0[1].powi(2), [(3, self.0[0]), (7, self.0[1])]);
+    }
+}
+
 /// The journal of a small run, and the length of the file after each step.
-fn small_journal() -> (Vec<u8>, Vec<usize>) {
+fn small_journal(primal: bool) -> (Vec<u8>, Vec<usize>) {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("state");
     let mut lengths = vec![];
@@ -411,13 +441,10 @@ fn small_journal() -> (Vec<u8>, Vec<usize>) {
         std::ops::ControlFlow::Continue(())
     };
     let mut journal = Journal::create(&path).unwrap();
-    let mut oracle = FnOracle::new(2, |point: &[f64], subgradient: &mut [f64]| {
-        subgradient.copy_from_slice(&[point[0].signum(), 2.0 * (point[1] - 1.0)]);
-        Ok(point[0].abs() + (point[1] - 1.0).powi(2))
-    });
     let limits = Limits { steps: Some(6), ..Limits::default() };
-    let solver = Solver::new(Settings { method: bundle(Cuts::Aggregated), limits, ..Settings::default() }).unwrap();
-    solver.start(&[3.0, -2.0]).journal(&mut journal).observe(&mut observer).solve(&mut oracle).unwrap();
+    let settings = Settings { method: bundle(Cuts::Aggregated), limits, primal, ..Settings::default() };
+    let solver = Solver::new(settings).unwrap();
+    solver.start(&[3.0, -2.0]).journal(&mut journal).observe(&mut observer).solve(&mut Pair(vec![])).unwrap();
     journal.finish().unwrap();
     (std::fs::read(&path).unwrap(), lengths)
 }
@@ -438,10 +465,17 @@ fn is_noticed(bytes: &[u8], at: usize, lengths: &[usize], whole: &[State]) -> bo
 
 #[test]
 fn every_flipped_bit_of_a_state_is_noticed() {
-    let (bytes, lengths) = small_journal();
+    for primal in [false, true] {
+        flip_every_bit(primal);
+    }
+}
+
+fn flip_every_bit(primal: bool) {
+    let (bytes, lengths) = small_journal(primal);
     assert!(lengths.len() == 7 && lengths.last() == Some(&bytes.len()));
     let whole: Vec<State> = lengths.iter().map(|&end| State::parse("s", &bytes[..end]).unwrap()).collect();
     assert!(whole.iter().all(|state| state.damage().is_none()));
+    assert!(whole.iter().flat_map(State::cuts).all(|cut| cut.primal.is_some() == primal));
     for at in 0..bytes.len() {
         for bit in 0..8 {
             let mut flipped = bytes.clone();

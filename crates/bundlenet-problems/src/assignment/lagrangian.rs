@@ -13,8 +13,11 @@ use super::Assignment;
 use super::primal::{Placement, Recovery};
 use crate::knapsack::{BinaryKnapsack, HardKnapsack};
 use bundlenet::Fingerprint;
-use bundlenet::PrimalOracle;
 use bundlenet::{Domain, Lines, Minorants, Oracle, OracleError, Sense, Solutions, SumOracle};
+use bundlenet::{Primal, PrimalOracle};
+
+/// Difference of a share from 1 that counts as round-off.
+const ROUND_OFF: f64 = 1e-9;
 
 /// Least bins times items for several threads. Below, handing over a task costs more than the task.
 pub(super) const PARALLEL_CELLS: usize = 4000;
@@ -179,6 +182,24 @@ impl PrimalOracle for AssignmentDual {
             solutions.push(profit, solved.chosen.iter().map(|&item| (first as u32 + item, 1.0)));
         }
     }
+
+    /// A combination of sets is feasible if all of its items fit together. If they do not, that is unknown.
+    fn line_of(&mut self, component: usize, solution: &mut Primal) -> Option<(f64, Vec<(u32, f64)>)> {
+        let instance = &self.instance;
+        let (profits, weights) = (instance.profits(component), instance.weights(component));
+        let first = component * instance.items();
+        let (mut profit, mut weight, mut entries) = (0.0, 0_u64, vec![]);
+        for &(variable, share) in &solution.variables {
+            let item = (variable as usize).checked_sub(first).filter(|&item| item < instance.items())?;
+            if !(0.0..=1.0 + ROUND_OFF).contains(&share) {
+                return None;
+            }
+            profit += share * profits[item];
+            weight += u64::from(weights[item]);
+            entries.push((item as u32, -share));
+        }
+        (weight <= u64::from(instance.capacities()[component])).then_some((profit, entries))
+    }
 }
 
 impl SumOracle for AssignmentDual {
@@ -209,7 +230,6 @@ impl SumOracle for AssignmentDual {
 
     /// A slope is a set of items. It is valid if they fit. A combination of several sets cannot be checked.
     fn reprice(&self, component: usize, coordinates: &[u32], entries: &[f64]) -> Option<f64> {
-        const ROUND_OFF: f64 = 1e-9;
         let (profits, weights) = (self.instance.profits(component), self.instance.weights(component));
         let mut items = coordinates.to_vec();
         items.sort_unstable();

@@ -13,8 +13,8 @@ use super::FacilityLocation;
 use super::primal::{Plan, Recovery};
 use crate::knapsack::fill_from;
 use bundlenet::Fingerprint;
-use bundlenet::PrimalOracle;
 use bundlenet::{Lines, Minorants, Oracle, OracleError, Sense, Solutions, SumOracle};
+use bundlenet::{Primal, PrimalOracle};
 use bundlenet_linalg::simd::{Block, LANES, Lanes, blocks_for, flat, flat_mut, multiversion};
 
 /// Sites times customers of one task: some tens of microseconds of work.
@@ -280,14 +280,19 @@ impl Tables {
     /// The least cost of the service behind a slope, over openings `y` from 0 to 1 with `x_i <= y` and
     /// `sum_i d_i x_i <= s y`, which is the hull of the subproblem's solutions.
     fn cost_of_service(&self, site: usize, coordinates: &[u32], entries: &[f64]) -> Option<f64> {
-        let (costs, demands) = (flat(self.site_costs(site)), flat(&self.demands));
         let mut shares = vec![0.0; self.customers];
         for (&customer, &entry) in coordinates.iter().zip(entries) {
             *shares.get_mut(customer as usize)? -= entry;
         }
+        self.cheapest_opening(site, shares.into_iter().enumerate()).map(|(cost, _)| cost)
+    }
+
+    /// The least cost of service from a site, and the opening of that cost. `None` if no opening allows the service.
+    fn cheapest_opening(&self, site: usize, service: impl Iterator<Item = (usize, f64)>) -> Option<(f64, f64)> {
+        let (costs, demands) = (flat(self.site_costs(site)), flat(&self.demands));
         let (mut cost, mut load, mut opening) = (0.0, 0.0, 0.0_f64);
-        for (customer, &share) in shares.iter().enumerate() {
-            if share < -SHARE_ROUND_OFF {
+        for (customer, share) in service {
+            if share.is_nan() || share < -SHARE_ROUND_OFF {
                 return None;
             }
             cost += costs[customer] * share;
@@ -298,7 +303,25 @@ impl Tables {
         let fixed_cost = self.fixed_costs[site];
         // A site with a negative fixed cost is opened entirely.
         let opened = if fixed_cost > 0.0 { opening } else { 1.0 };
-        (opening <= 1.0 + SHARE_ROUND_OFF).then_some(cost + fixed_cost * opened)
+        (opening <= 1.0 + SHARE_ROUND_OFF).then_some((cost + fixed_cost * opened, opened))
+    }
+
+    /// The minorant of a site that belongs to the service of a solution. The solution gets the cheapest opening.
+    fn line_of_service(&self, site: usize, variables: &mut Vec<(u32, f64)>) -> Option<(f64, Vec<(u32, f64)>)> {
+        let first = site * (self.customers + 1);
+        let place = |variable: u32| (variable as usize).checked_sub(first).filter(|&place| place <= self.customers);
+        if variables.iter().any(|&(variable, _)| place(variable).is_none()) {
+            return None;
+        }
+        let opening = (first + self.customers) as u32;
+        variables.retain(|(variable, _)| *variable != opening);
+        let service = variables.iter().map(|&(variable, share)| (variable as usize - first, share));
+        let (cost, opened) = self.cheapest_opening(site, service.clone())?;
+        let entries = service.map(|(customer, share)| (customer as u32, -share)).collect();
+        if opened > 0.0 {
+            variables.push((opening, opened));
+        }
+        Some((cost, entries))
     }
 }
 
@@ -373,6 +396,11 @@ impl PrimalOracle for FacilityLocationDual {
     fn write_solutions(&mut self, solutions: &mut Solutions) {
         self.for_each_task(run_solutions_dispatched);
         self.tasks.iter().for_each(|task| solutions.append(&task.solutions));
+    }
+
+    /// Service is feasible if an opening of at most 1 allows it.
+    fn line_of(&mut self, component: usize, solution: &mut Primal) -> Option<(f64, Vec<(u32, f64)>)> {
+        self.tables.line_of_service(component, &mut solution.variables)
     }
 }
 

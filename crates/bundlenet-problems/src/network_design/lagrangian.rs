@@ -13,8 +13,8 @@ use super::NetworkDesign;
 use super::primal::{Design, Network, Recovery};
 use crate::knapsack::{Filled, fill_from};
 use bundlenet::Fingerprint;
-use bundlenet::PrimalOracle;
 use bundlenet::{Lines, Minorants, Oracle, OracleError, Sense, Solutions, SumOracle};
+use bundlenet::{Primal, PrimalOracle};
 use bundlenet_linalg::simd::{Block, LANES, Lanes, blocks_for, flat, flat_mut, multiversion};
 
 /// Arcs times commodities of one task: about 20 microseconds of work.
@@ -178,7 +178,6 @@ impl Tables {
         if arc.tail == arc.head {
             return None;
         }
-        let (costs, demands) = (flat(self.arc_costs(index)), flat(&self.demands));
         // The slope has the flow of each commodity twice: into the head and out of the tail.
         let (mut inflow, mut outflow) = (vec![0.0; self.commodities], vec![0.0; self.commodities]);
         for (&coordinate, &entry) in coordinates.iter().zip(entries) {
@@ -189,12 +188,21 @@ impl Tables {
                 _ => return None,
             }
         }
+        let is_flow = |(amount, other): (&f64, &f64)| (amount - other).abs() <= FLOW_ROUND_OFF * amount.abs();
+        if !inflow.iter().zip(&outflow).all(is_flow) {
+            return None;
+        }
+        let flows = inflow.into_iter().enumerate().filter(|(_, amount)| *amount != 0.0);
+        self.cheapest_design(index, flows).map(|(cost, _)| cost)
+    }
+
+    /// The least cost of flows on an arc, and the design of that cost. `None` if no design carries the flows.
+    fn cheapest_design(&self, index: usize, flows: impl Iterator<Item = (usize, f64)>) -> Option<(f64, f64)> {
+        let arc = &self.arcs[index];
+        let (costs, demands) = (flat(self.arc_costs(index)), flat(&self.demands));
         let (mut routing, mut load, mut design) = (0.0, 0.0, 0.0_f64);
-        for (k, (&amount, &other)) in inflow.iter().zip(&outflow).enumerate() {
-            if amount == 0.0 && other == 0.0 {
-                continue;
-            }
-            let is_flow = amount > 0.0 && (amount - other).abs() <= FLOW_ROUND_OFF * amount && costs[k].is_finite();
+        for (k, amount) in flows {
+            let is_flow = amount > 0.0 && costs[k].is_finite();
             if !is_flow {
                 return None;
             }
@@ -206,7 +214,31 @@ impl Tables {
         let is_carried = design <= 1.0 + FLOW_ROUND_OFF;
         // An arc with a negative fixed cost is opened entirely.
         let opened = if arc.fixed_cost > 0.0 { design } else { 1.0 };
-        is_carried.then_some(routing + arc.fixed_cost * opened)
+        is_carried.then_some((routing + arc.fixed_cost * opened, opened))
+    }
+
+    /// The minorant of an arc that belongs to the flows of a solution. The solution gets their cheapest design.
+    fn line_of_flows(&self, index: usize, variables: &mut Vec<(u32, f64)>) -> Option<(f64, Vec<(u32, f64)>)> {
+        let (tail, head) = (self.arcs[index].tail, self.arcs[index].head);
+        let first = index * (self.commodities + 1);
+        let place = |variable: u32| (variable as usize).checked_sub(first).filter(|&place| place <= self.commodities);
+        if variables.iter().any(|&(variable, _)| place(variable).is_none()) {
+            return None;
+        }
+        let design = (first + self.commodities) as u32;
+        variables.retain(|(variable, _)| *variable != design);
+        let flows = variables.iter().map(|&(variable, amount)| (variable as usize - first, amount));
+        let (cost, opened) = self.cheapest_design(index, flows.clone())?;
+        // A loop's flow leaves and enters the same node.
+        let entries = flows.filter(|_| tail != head).flat_map(|(k, amount)| {
+            let node = k * self.nodes;
+            [((node + tail) as u32, -amount), ((node + head) as u32, amount)]
+        });
+        let entries = entries.collect();
+        if opened > 0.0 {
+            variables.push((design, opened));
+        }
+        Some((cost, entries))
     }
 
     /// The value of an arc's subproblem. If it is negative, the arc is open and `scratch.amounts` is its flow.
@@ -394,6 +426,11 @@ impl PrimalOracle for NetworkDesignDual {
     fn write_solutions(&mut self, solutions: &mut Solutions) {
         self.for_each_task(run_solutions_dispatched);
         self.tasks.iter().for_each(|task| solutions.append(&task.solutions));
+    }
+
+    /// Flows are feasible if a design of at most 1 carries them.
+    fn line_of(&mut self, component: usize, solution: &mut Primal) -> Option<(f64, Vec<(u32, f64)>)> {
+        self.tables.line_of_flows(component, &mut solution.variables)
     }
 }
 

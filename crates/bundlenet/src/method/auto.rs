@@ -10,7 +10,7 @@ use bundlenet_linalg::sparse::{pairs, sparse_dot};
 use super::phase::{CONSTANTS, End, Phase, Situation, next_phase};
 use super::{BundleMethod, Gap, Minimize, NetworkMethod, Progress};
 use crate::master::{ComponentProposer, Proposer, Proximity, QuadraticProposer, Spent, Strategy, first_work};
-use crate::model::{Bundle, ComponentBundle, FIRST_CUTS, Model, Pruning, Saved, StepLength, Weighing};
+use crate::model::{Bundle, ComponentBundle, FIRST_CUTS, Model, Pruning, Saved, StepLength, Weighing, primal_of};
 use crate::oracle::{CutsOf, Detail, Evaluation, EvaluationError, Function, Primal};
 
 /// The methods `auto` and `hybrid`.
@@ -422,14 +422,15 @@ impl Recent {
         let all = &self.evaluations;
         let newest = all.iter().map(|(number, _)| *number as u64).max();
         let mut saved = Saved::new(CutsOf::Components, newest.unwrap_or(0));
-        for (index, (number, Evaluation { point, minorants, .. })) in all.iter().enumerate() {
+        for (index, (number, Evaluation { point, minorants, solutions, .. })) in all.iter().enumerate() {
             for component in (0..minorants.len()).filter(|_| *number as u64 > since) {
                 let slope = minorants.subgradient(component);
                 // Most evaluations repeat the cut of a component.
                 let is_same = |(_, other): &(usize, Evaluation)| other.minorants.subgradient(component) == slope;
                 if !all[..index].iter().any(is_same) {
                     let constant = minorants.values()[component] - sparse_dot(slope, point);
-                    saved.cuts.push(component as u32, constant, pairs(slope));
+                    let primal = primal_of(solutions.as_ref(), component);
+                    saved.cuts.push(component as u32, constant, pairs(slope), primal);
                 }
             }
         }

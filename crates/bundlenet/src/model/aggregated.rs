@@ -4,11 +4,13 @@
 //! x_i) >= 0`. The model is `max_i f(c) - alpha_i + g_i'(x - c)`. The bundle keeps the Gram matrix of the subgradients
 //! up to date: each new cut adds one row.
 
+use std::sync::Arc;
+
 use bundlenet_linalg::simd::{Block, blocks_for, flat};
 use bundlenet_linalg::sparse::{pairs, sparse_dot};
 use bundlenet_linalg::vectors::{Padded, add_scaled, combine, dot, dots};
 
-use super::{Centre, Model, Proposal, Pruning, Saved, SavedCuts, Sight};
+use super::{Centre, Model, Proposal, Pruning, Saved, SavedCut, SavedCuts, Sight};
 use crate::oracle::{CutsOf, Detail, Domain, Evaluation, Primal};
 
 /// Cuts of the whole function around a stability centre. A cut keeps its place; places of removed cuts are reused.
@@ -37,8 +39,10 @@ pub(crate) struct Bundle {
     is_free: bool,
     /// Products of all subgradients with the step from the centre to the last trial point, by place.
     slopes: Vec<f64>,
-    /// Primal solutions by place; empty if they are not kept.
-    primals: Vec<Primal>,
+    /// Widths of the values behind the cuts, by place; empty if all values are exact.
+    widths: Vec<f64>,
+    /// Primal solutions by place. The last places may be missing; all are if no cut has a solution.
+    primals: Vec<Option<Arc<Primal>>>,
 }
 
 /// Source of the weights on the cuts. It decides which cuts are kept.
@@ -72,6 +76,7 @@ impl Bundle {
             weighing: Weighing::Master,
             is_free: *domain == Domain::Free,
             slopes: Vec::with_capacity(capacity),
+            widths: vec![],
             primals: vec![],
         };
         bundle.reserve(capacity);
@@ -82,24 +87,27 @@ impl Bundle {
     pub(crate) fn around(start: &Evaluation, domain: &Domain, cap: usize) -> Self {
         let centre = Centre::new(&start.point, start.value, start.width);
         let bundle = Self::new(centre, domain, cap.min(super::FIRST_CUTS));
-        bundle.with_cut(&start.subgradient, start.width, start.solutions.as_ref().map(Primal::of_all))
+        let primal = start.solutions.as_ref().map(Primal::of_all);
+        let mut bundle = bundle.with_cut(&start.subgradient, start.width, primal);
+        bundle.set_width(start.width);
+        bundle
     }
 
     /// Adds a cut with its linearisation error and, if they are kept, its primal solution.
     pub(crate) fn with_cut(mut self, subgradient: &Padded, error: f64, primal: Option<Primal>) -> Self {
-        self.insert(subgradient, error, primal);
+        self.insert(subgradient, error, primal.map(Arc::new));
         self
     }
 
     /// Adds cuts of an earlier run.
     pub(crate) fn with_cuts(mut self, cuts: &SavedCuts) -> Self {
         let mut subgradient = Padded::zeros(self.dim);
-        for (_, constant, slope) in cuts.iter() {
+        for SavedCut { constant, slope, primal, .. } in cuts.iter() {
             let numbers = subgradient.numbers_mut(self.dim);
             numbers.fill(0.0);
             pairs(slope).for_each(|(at, entry)| numbers[at as usize] += entry);
             let error = self.centre.value - (constant + sparse_dot(slope, &self.centre.point));
-            self.insert(&subgradient, error, None);
+            self.insert(&subgradient, error, primal.cloned());
         }
         self
     }
@@ -193,7 +201,7 @@ impl Bundle {
 
     /// Adds a cut with its linearisation error at the centre and returns its place. A cut with the same subgradient is
     /// merged with the existing one.
-    pub(crate) fn insert(&mut self, subgradient: &Padded, error: f64, primal: Option<Primal>) -> usize {
+    pub(crate) fn insert(&mut self, subgradient: &Padded, error: f64, primal: Option<Arc<Primal>>) -> usize {
         // Errors are nonnegative by convexity, up to round-off.
         let error = error.max(0.0);
         let mut products = std::mem::take(&mut self.products);
@@ -218,11 +226,19 @@ impl Bundle {
         };
         self.products = products;
         self.newest = place;
-        if let Some(primal) = primal.filter(|_| is_better) {
-            self.primals.resize(self.errors.len(), Primal::default());
-            self.primals[place] = primal;
+        if is_better {
+            self.set_primal(place, primal);
         }
         place
+    }
+
+    fn set_primal(&mut self, place: usize, primal: Option<Arc<Primal>>) {
+        if primal.is_some() && self.primals.len() <= place {
+            self.primals.resize(self.errors.len(), None);
+        }
+        if let Some(known) = self.primals.get_mut(place) {
+            *known = primal;
+        }
     }
 
     /// Whether the subgradient at a place equals the given one up to rounding.
@@ -295,9 +311,7 @@ impl Bundle {
     fn forget(&mut self, place: usize) {
         self.errors[place] = f64::INFINITY;
         self.live -= 1;
-        if let Some(primal) = self.primals.get_mut(place) {
-            *primal = Primal::default();
-        }
+        self.set_primal(place, None);
     }
 
     /// Removes the cuts with the smallest weight, the oldest first among equals, until there is room for one more under
@@ -335,18 +349,34 @@ impl Bundle {
             let mut aggregate = Padded::zeros(self.dim);
             self.aggregate(weights, &mut aggregate);
             let error = weights.iter().map(|&(place, weight)| weight * self.errors[place]).sum();
-            let primal = self.combined_primal(weights);
+            let primal = self.combined_primal(weights).map(Arc::new);
+            let width = self.mean_width(weights);
             by_weight.iter().take(2).for_each(|&place| self.forget(place));
             self.insert(&aggregate, error, primal);
+            self.set_width(width);
             return true;
         }
         false
     }
 
-    /// The weighted sum of primal solutions, if they are kept.
+    /// The weighted sum of primal solutions, if all cuts with a weight have one.
     fn combined_primal(&self, weights: &[(usize, f64)]) -> Option<Primal> {
-        let parts = weights.iter().map(|&(place, weight)| (weight, &self.primals[place]));
-        (!self.primals.is_empty()).then(|| Primal::combine(parts))
+        let primal = |place: usize| self.primals.get(place)?.as_deref();
+        Primal::combine_all(weights.iter().map(|&(place, weight)| (weight, primal(place))))
+    }
+
+    /// Weighted sum of the widths behind the cuts.
+    fn mean_width(&self, weights: &[(usize, f64)]) -> f64 {
+        let width = |place: usize| self.widths.get(place).copied().unwrap_or(0.0);
+        weights.iter().map(|&(place, weight)| weight * width(place)).sum()
+    }
+
+    /// Sets the width behind the newest cut.
+    fn set_width(&mut self, width: f64) {
+        if width > 0.0 || !self.widths.is_empty() {
+            self.widths.resize(self.errors.len(), 0.0);
+            self.widths[self.newest] = width;
+        }
     }
 
     /// Weighted sum of Gram rows: the products of every subgradient with the weighted sum of subgradients, by place.
@@ -400,9 +430,10 @@ impl Model for Bundle {
             self.write_slopes(proposal, !is_thinned);
             self.move_towards(seen, share);
         }
-        let primal = seen.solutions.as_ref().map(Primal::of_all);
+        let primal = seen.solutions.as_ref().map(|solutions| Arc::new(Primal::of_all(solutions)));
         let error = (1.0 - share) * sight.error + share * seen.width;
         let newest = self.insert(&seen.subgradient, error, primal);
+        self.set_width(seen.width);
         self.age(&proposal.weights, newest, pruning.lifetime);
         self.taken > taken
     }
@@ -413,9 +444,14 @@ impl Model for Bundle {
             let row = &flat(self.row(place))[..self.dim];
             let rise: f64 = row.iter().zip(&self.centre.point).map(|(entry, at)| entry * at).sum();
             let slope = row.iter().zip(0..).filter(|(entry, _)| **entry != 0.0).map(|(entry, at)| (at, *entry));
-            saved.cuts.push(0, self.centre.value - self.errors[place] - rise, slope);
+            let primal = self.primals.get(place).cloned().flatten();
+            saved.cuts.push(0, self.centre.value - self.errors[place] - rise, slope, primal);
         }
         saved
+    }
+
+    fn noise(&self, proposal: &Proposal) -> f64 {
+        self.mean_width(&proposal.weights)
     }
 
     fn primal(&self, proposal: &Proposal) -> Option<Primal> {

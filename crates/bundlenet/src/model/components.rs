@@ -6,6 +6,7 @@
 
 use std::hash::Hasher;
 use std::ops::Range;
+use std::sync::Arc;
 
 use bundlenet_linalg::sparse::{pairs, sparse_dot};
 use bundlenet_linalg::vectors::Padded;
@@ -22,13 +23,15 @@ pub(crate) struct Cut {
     entries: Range<usize>,
     /// Linearisation error at the centre.
     pub(crate) error: f64,
+    /// Width of the oracle's value when the cut was made: the part of the error that may be the oracle's.
+    width: f64,
     /// Weight in the last proposal. The weights of a component add up to 1.
     pub(crate) weight: f64,
     /// Steps since it last had a weight.
     age: usize,
     hash: u64,
-    /// Its primal solution, if they are kept.
-    primal: Option<Box<Primal>>,
+    /// Its primal solution, if they are kept or it comes from an earlier run.
+    primal: Option<Arc<Primal>>,
 }
 
 /// A component and its cuts.
@@ -156,10 +159,11 @@ impl ComponentBundle {
             let (cut, bound) = (minorants.values()[component], minorants.bounds()[component]);
             bundle.components[component].value = bound;
             let primal = || primal_of(solutions.as_ref(), component);
-            bundle.insert(component, minorants.subgradient(component), bound - cut, primal);
+            bundle.insert(component, minorants.subgradient(component), (bound - cut, bound - cut), primal);
         }
-        for (component, value, subgradient) in minorants.more() {
-            bundle.insert(component, subgradient, minorants.bounds()[component] - value, || None);
+        for (index, (component, value, subgradient)) in minorants.more().enumerate() {
+            let error = minorants.bounds()[component] - value;
+            bundle.insert_more(component, subgradient, (error, 0.0), (start, index));
         }
         bundle
     }
@@ -322,27 +326,45 @@ impl ComponentBundle {
     }
 
     /// Adds the cuts of some components, evaluated at another point. True if the model has changed.
-    fn insert_some(&mut self, which: &[usize], Evaluation { point, minorants, solutions, .. }: &Evaluation) -> bool {
+    fn insert_some(&mut self, which: &[usize], seen: &Evaluation) -> bool {
+        let Evaluation { point, minorants, solutions, .. } = seen;
         let way: Vec<f64> = self.centre.point.iter().zip(point).map(|(to, from)| to - from).collect();
         let mut is_new = false;
         for (index, &component) in which.iter().enumerate() {
-            let subgradient = minorants.subgradient(index);
-            let error = self.components[component].value - (minorants.values()[index] + sparse_dot(subgradient, &way));
-            is_new |= self.insert(component, subgradient, error, || primal_of(solutions.as_ref(), index)).1;
+            let (subgradient, cut) = (minorants.subgradient(index), minorants.values()[index]);
+            let error = self.components[component].value - (cut + sparse_dot(subgradient, &way));
+            let numbers = (error, minorants.bounds()[index] - cut);
+            is_new |= self.insert(component, subgradient, numbers, || primal_of(solutions.as_ref(), index)).1;
         }
-        for (index, value, subgradient) in minorants.more() {
-            let error = self.components[which[index]].value - (value + sparse_dot(subgradient, &way));
-            is_new |= self.insert(which[index], subgradient, error, || None).1;
+        for (index, (place, value, subgradient)) in minorants.more().enumerate() {
+            let error = self.components[which[place]].value - (value + sparse_dot(subgradient, &way));
+            is_new |= self.insert_more(which[place], subgradient, (error, 0.0), (seen, index));
         }
         is_new
     }
 
+    /// Adds further cut `index` of an evaluation. If solutions are kept, a cut without one is not used. True if the model
+    /// has changed.
+    fn insert_more(
+        &mut self,
+        component: usize,
+        subgradient: (&[u32], &[f64]),
+        numbers: (f64, f64),
+        (seen, index): (&Evaluation, usize),
+    ) -> bool {
+        let Some(solutions) = &seen.solutions else { return self.insert(component, subgradient, numbers, || None).1 };
+        let place = seen.minorants.len() + index;
+        place < solutions.len()
+            && self.insert(component, subgradient, numbers, || primal_of(seen.solutions.as_ref(), place)).1
+    }
+
     /// Adds cuts of an earlier run.
     pub(crate) fn with_cuts(mut self, cuts: &SavedCuts) -> Self {
-        for (component, constant, slope) in cuts.iter() {
-            let component = component as usize;
-            let at_centre = constant + sparse_dot(slope, &self.centre.point);
-            self.insert(component, slope, self.components[component].value - at_centre, || None);
+        for cut in cuts.iter() {
+            let component = cut.component as usize;
+            let at_centre = cut.constant + sparse_dot(cut.slope, &self.centre.point);
+            let error = self.components[component].value - at_centre;
+            self.insert(component, cut.slope, (error, 0.0), || cut.primal.cloned());
         }
         self
     }
@@ -384,14 +406,14 @@ impl ComponentBundle {
         }
     }
 
-    /// Adds a cut with its linearisation error. If the cut exists already, it keeps the smaller error and the primal
+    /// Adds a cut with its linearisation error and the width of its value. If the cut exists already, it keeps the smaller error and the primal
     /// solution of that one. Returns its place, and whether the model has changed.
     fn insert(
         &mut self,
         component: usize,
         (coordinates, entries): (&[u32], &[f64]),
-        error: f64,
-        primal: impl FnOnce() -> Option<Box<Primal>>,
+        (error, width): (f64, f64),
+        primal: impl FnOnce() -> Option<Arc<Primal>>,
     ) -> (usize, bool) {
         // Errors are nonnegative by convexity, up to round-off.
         let error = error.max(0.0);
@@ -401,7 +423,7 @@ impl ComponentBundle {
             let cut = &mut self.components[component].cuts[twin];
             let is_tighter = error < cut.error * (1.0 - 1e-9);
             if error < cut.error {
-                cut.error = error;
+                (cut.error, cut.width) = (error, width);
                 cut.primal = primal();
             }
             cut.age = 0;
@@ -424,7 +446,7 @@ impl ComponentBundle {
         let component = &mut self.components[component];
         let weight = f64::from(u8::from(component.cuts.is_empty()));
         component.push(
-            Cut { id, entries: start..self.entries.len(), error, weight, age: 0, hash, primal: primal() },
+            Cut { id, entries: start..self.entries.len(), error, width, weight, age: 0, hash, primal: primal() },
             &products,
         );
         self.products = products;
@@ -483,7 +505,8 @@ impl ComponentBundle {
         let entries: Vec<f64> = coordinates.iter().map(|&at| std::mem::take(&mut sums[at as usize])).collect();
         self.scatter = sums;
         let cuts = &self.components[component].cuts;
-        let primal = combined_primal(cuts.iter()).map(Box::new);
+        let primal = combined_primal(cuts.iter()).map(Arc::new);
+        let width = cuts.iter().map(|cut| cut.weight * cut.width).sum();
         let mut by_weight: Vec<(f64, u64)> = cuts.iter().map(|cut| (cut.weight, cut.id)).collect();
         by_weight.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
         by_weight.truncate(count);
@@ -491,7 +514,7 @@ impl ComponentBundle {
         let is_lightest = |cut: &Cut| by_weight.iter().any(|(_, id)| *id == cut.id);
         self.unused += self.components[component].retain(|cut| !is_lightest(cut));
         // The aggregate may equal an existing cut that has a weight already.
-        let (place, _) = self.insert(component, (&coordinates, &entries), error, || primal);
+        let (place, _) = self.insert(component, (&coordinates, &entries), (error, width), || primal);
         let cuts = &mut self.components[component].cuts;
         cuts[place].weight = if cuts.len() == 1 { 1.0 } else { cuts[place].weight + weight };
     }
@@ -539,15 +562,14 @@ impl ComponentBundle {
 const FARTHEST: f64 = 100.0;
 
 /// The primal solution of a component, if they are kept.
-fn primal_of(solutions: Option<&Solutions>, component: usize) -> Option<Box<Primal>> {
-    solutions.map(|solutions| Box::new(Primal::of(solutions, component..component + 1)))
+pub(crate) fn primal_of(solutions: Option<&Solutions>, component: usize) -> Option<Arc<Primal>> {
+    solutions.map(|solutions| Arc::new(Primal::of(solutions, component..component + 1)))
 }
 
-/// The weighted sum of the cuts' primal solutions, if they are kept.
+/// The weighted sum of the cuts' primal solutions, if all cuts with a weight have one.
 fn combined_primal<'a>(cuts: impl Iterator<Item = &'a Cut> + Clone) -> Option<Primal> {
     let weighted = cuts.filter(|cut| cut.weight > 0.0);
-    let parts = weighted.filter_map(|cut| Some((cut.weight, &**cut.primal.as_ref()?)));
-    parts.clone().next().is_some().then(|| Primal::combine(parts))
+    Primal::combine_all(weighted.map(|cut| (cut.weight, cut.primal.as_deref())))
 }
 
 fn hash(coordinates: &[u32], entries: &[f64]) -> u64 {
@@ -612,12 +634,13 @@ impl Model for ComponentBundle {
             self.make_room(index, pruning.cap);
             let error = (1.0 - share) * self.new_errors[index] + share * (bound - value);
             let primal = || primal_of(seen.solutions.as_ref(), index);
-            is_new |= self.insert(index, seen.minorants.subgradient(index), error, primal).1;
+            is_new |= self.insert(index, seen.minorants.subgradient(index), (error, bound - value), primal).1;
         }
-        for (index, value, subgradient) in seen.minorants.more() {
+        for (index, (component, value, subgradient)) in seen.minorants.more().enumerate() {
             let rest = (1.0 - share) * sparse_dot(subgradient, &self.way);
-            self.make_room(index, pruning.cap);
-            is_new |= self.insert(index, subgradient, self.components[index].value - value + rest, || None).1;
+            self.make_room(component, pruning.cap);
+            let error = self.components[component].value - value + rest;
+            is_new |= self.insert_more(component, subgradient, (error, 0.0), (seen, index));
         }
         self.centre.move_towards(seen, share);
         if self.bytes() > pruning.bytes {
@@ -645,7 +668,7 @@ impl Model for ComponentBundle {
         for (index, component) in self.components.iter().enumerate() {
             for cut in component.cuts.iter().filter(|cut| cut.id > since) {
                 let constant = component.value - cut.error - self.product(cut, &self.centre.point);
-                saved.cuts.push(index as u32, constant, pairs(self.subgradient(cut)));
+                saved.cuts.push(index as u32, constant, pairs(self.subgradient(cut)), cut.primal.clone());
             }
         }
         saved
@@ -667,6 +690,11 @@ impl Model for ComponentBundle {
             aggregates.push(component.value - error - rise, entries);
         }
         true
+    }
+
+    fn noise(&self, _proposal: &Proposal) -> f64 {
+        let cuts = self.components.iter().flat_map(|component| &component.cuts);
+        cuts.map(|cut| cut.weight * cut.width).sum()
     }
 
     fn primal(&self, _proposal: &Proposal) -> Option<Primal> {
@@ -691,7 +719,7 @@ impl ComponentBundle {
 
     pub(crate) fn insert_cut(&mut self, component: usize, (subgradient, error): &SparseCut) {
         let (coordinates, entries): (Vec<u32>, Vec<f64>) = subgradient.iter().copied().unzip();
-        self.insert(component, (&coordinates, &entries), *error, || None);
+        self.insert(component, (&coordinates, &entries), (*error, 0.0), || None);
     }
 }
 

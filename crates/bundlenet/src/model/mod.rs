@@ -13,9 +13,9 @@ pub(crate) use aggregated::{Bundle, Weighing};
 pub(crate) use centre::{Centre, CentrePolicy};
 #[cfg(test)]
 pub(crate) use components::SparseCut;
-pub(crate) use components::{Component, ComponentBundle};
+pub(crate) use components::{Component, ComponentBundle, primal_of};
 pub(crate) use proposal::{Proposal, Sight, Step};
-pub(crate) use saved::{Saved, SavedCuts, StepLength};
+pub(crate) use saved::{Saved, SavedCut, SavedCuts, StepLength};
 
 use crate::oracle::{Detail, Evaluation, Lines, Primal};
 
@@ -62,6 +62,10 @@ pub(crate) trait Model {
     fn write_aggregates(&self, _aggregates: &mut Lines) -> bool {
         false
     }
+
+    /// The weighted sum of the widths of the values behind the cuts, with the weights of the last proposal: the part of
+    /// `sigma` that may be the oracle's.
+    fn noise(&self, proposal: &Proposal) -> f64;
 
     /// The weighted sum of the cuts' primal solutions, with the weights of the last proposal, if they are kept.
     fn primal(&self, proposal: &Proposal) -> Option<Primal>;

@@ -1,6 +1,10 @@
 //! The part of a model that a later run can start from.
 
-use crate::oracle::{CutsOf, Lines};
+use std::sync::Arc;
+
+use bundlenet_linalg::sparse::pairs;
+
+use crate::oracle::{CutsOf, Lines, Primal};
 
 /// Step length `eta` of the scaled function.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -23,32 +27,79 @@ impl StepLength {
     }
 }
 
-/// Cuts as affine functions, each with the number of its component (0 for the whole function).
+/// Cuts as affine functions, each with the number of its component (0 for the whole function) and, if it is known, its
+/// primal solution.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct SavedCuts {
-    pub(crate) components: Vec<u32>,
-    pub(crate) lines: Lines,
+    components: Vec<u32>,
+    lines: Lines,
+    /// Shared with the model and with clones of a state: solutions may be large, and they do not change.
+    primals: Vec<Option<Arc<Primal>>>,
+}
+
+/// A saved cut.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct SavedCut<'a> {
+    pub(crate) component: u32,
+    pub(crate) constant: f64,
+    pub(crate) slope: (&'a [u32], &'a [f64]),
+    /// In the user's units.
+    pub(crate) primal: Option<&'a Arc<Primal>>,
 }
 
 impl SavedCuts {
-    pub(crate) fn push(&mut self, component: u32, constant: f64, slope: impl IntoIterator<Item = (u32, f64)>) {
+    pub(crate) fn push(
+        &mut self,
+        component: u32,
+        constant: f64,
+        slope: impl IntoIterator<Item = (u32, f64)>,
+        primal: Option<Arc<Primal>>,
+    ) {
         self.components.push(component);
         self.lines.push(constant, slope);
+        self.primals.push(primal);
+    }
+
+    /// Appends a copy of a cut. The copy shares the primal solution.
+    pub(crate) fn push_cut(&mut self, cut: SavedCut<'_>) {
+        self.push(cut.component, cut.constant, pairs(cut.slope), cut.primal.cloned());
+    }
+
+    /// Sets the primal solution of a cut. `None` if there is no such cut.
+    pub(crate) fn set_primal(&mut self, index: usize, primal: Primal) -> Option<()> {
+        *self.primals.get_mut(index)? = Some(Arc::new(primal));
+        Some(())
     }
 
     pub(crate) fn len(&self) -> usize {
         self.components.len()
     }
 
-    /// Component, constant, and slope of each cut.
-    pub(crate) fn iter(&self) -> impl Iterator<Item = (u32, f64, (&[u32], &[f64]))> {
-        let cut = |index| (self.components[index], self.lines.constants()[index], self.lines.slope(index));
-        (0..self.len()).map(cut)
+    /// Multiplies the cuts and the solutions of each component by its own factor.
+    pub(crate) fn scale_each(&mut self, factor: impl Fn(usize) -> f64) {
+        let components = &self.components;
+        let factor = |index: usize| factor(components[index] as usize);
+        self.lines.scale_each(factor);
+        for (index, primal) in self.primals.iter_mut().enumerate() {
+            if let Some(primal) = primal {
+                *primal = Arc::new(primal.scaled(factor(index)));
+            }
+        }
+    }
+
+    pub(crate) fn iter(&self) -> impl Iterator<Item = SavedCut<'_>> + Clone {
+        (0..self.len()).map(|index| SavedCut {
+            component: self.components[index],
+            constant: self.lines.constants()[index],
+            slope: self.lines.slope(index),
+            primal: self.primals[index].as_ref(),
+        })
     }
 
     pub(crate) fn append(&mut self, other: &Self) {
         self.components.extend_from_slice(&other.components);
         self.lines.append(&other.lines);
+        self.primals.extend_from_slice(&other.primals);
     }
 }
 

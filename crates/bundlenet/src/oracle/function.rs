@@ -4,7 +4,9 @@ use std::time::Instant;
 
 use bundlenet_linalg::vectors::{Padded, all_within, scale};
 
-use super::{Domain, EvaluationError, Fingerprint, Interval, Lines, Minorants, Oracle, Patience, Sense, Solutions};
+use super::{
+    Domain, EvaluationError, Fingerprint, Interval, Lines, Minorants, Oracle, Patience, Primal, Sense, Solutions,
+};
 
 /// Largest entry of a scaled subgradient. The squares of larger ones could not be added up.
 const LARGEST_ENTRY: f64 = 1e150;
@@ -230,6 +232,11 @@ impl<'a> Function<'a> {
         self.multiplicities.get(component).copied().unwrap_or(1.0)
     }
 
+    /// Multiplicities of the components; empty if all are 1.
+    pub(crate) fn multiplicities(&self) -> &[f64] {
+        &self.multiplicities
+    }
+
     /// Number of components; 1 unless the function is a sum.
     pub(crate) fn components(&self) -> usize {
         self.components
@@ -328,7 +335,7 @@ impl<'a> Function<'a> {
         *is_partial = true;
         let begin = Instant::now();
         let result = self.call_components(Some(components), point, minorants);
-        let result = result.and_then(|_| self.write_solutions(Some(components), solutions));
+        let result = result.and_then(|_| self.write_solutions(Some(components), minorants.owners(), solutions));
         self.seconds += begin.elapsed().as_secs_f64();
         result
     }
@@ -343,7 +350,8 @@ impl<'a> Function<'a> {
             Detail::Whole => self.call(point, subgradient.numbers_mut(dim)),
             Detail::Components => self.call_components(None, point, minorants),
         };
-        let result = result.and_then(|value| self.write_solutions(None, solutions).map(|()| value));
+        let owners = if detail == Detail::Components { minorants.owners() } else { &[] };
+        let result = result.and_then(|value| self.write_solutions(None, owners, solutions).map(|()| value));
         self.seconds += begin.elapsed().as_secs_f64();
         (*unscaled, *width) = result?;
         match detail {
@@ -458,6 +466,7 @@ impl<'a> Function<'a> {
     fn write_solutions(
         &mut self,
         which: Option<&[usize]>,
+        owners: &[usize],
         solutions: &mut Option<Solutions>,
     ) -> Result<(), EvaluationError> {
         if !self.keeps_solutions {
@@ -465,16 +474,19 @@ impl<'a> Function<'a> {
         }
         let evaluation = self.evaluations;
         let expected = which.map_or(self.components, <[usize]>::len);
+        let more = owners.len();
         let solutions = solutions.get_or_insert_default();
         solutions.clear();
         if let Some(primal) = self.oracle.as_primal() {
             primal.write_solutions(solutions);
         }
-        if solutions.len() != expected {
+        if solutions.len() != expected && solutions.len() != expected + more {
             return Err(EvaluationError::SolutionCount { evaluation, expected, found: solutions.len() });
         }
         if !self.multiplicities.is_empty() {
-            solutions.scale_each(|index| self.multiplicity(which.map_or(index, |which| which[index])));
+            let place = |index: usize| if index < expected { index } else { owners[index - expected] };
+            let component = |index: usize| which.map_or(place(index), |which| which[place(index)]);
+            solutions.scale_each(|index| self.multiplicity(component(index)));
         }
         let mut numbers = solutions.costs().iter().chain(solutions.rows().entries());
         match numbers.find(|number| !number.is_finite()) {
@@ -534,7 +546,7 @@ impl<'a> Function<'a> {
         match cuts_of {
             CutsOf::Components => each.collect(),
             CutsOf::Whole => {
-                let linear = Fingerprint::new().numbers(sum.linear());
+                let linear = Fingerprint::new().numbers(sum.linear()).numbers(&self.multiplicities);
                 let all = each.try_fold(linear, |hash, next| Some(hash.whole(next?)));
                 vec![all.map(Fingerprint::finish)]
             }
@@ -543,12 +555,27 @@ impl<'a> Function<'a> {
 
     /// Scaled value at the origin of a component's minorant with the given scaled slope, if it has one.
     pub(crate) fn reprice(&mut self, component: usize, (coordinates, entries): (&[u32], &[f64])) -> Option<f64> {
-        let factor = self.factor() * self.multiplicity(component);
+        let factor = self.factor();
         let sum = self.oracle.as_sum()?;
         let entries: Vec<f64> = entries.iter().map(|entry| entry / factor).collect();
         sum.reprice(component, coordinates, &entries)
             .map(|constant| factor * constant)
             .filter(|constant| constant.is_finite())
+    }
+
+    /// Scaled minorant of a component that belongs to a primal solution: its value at the origin, and its slope. Sets
+    /// the cost of the solution.
+    pub(crate) fn line_of(&mut self, component: usize, solution: &mut Primal) -> Option<(f64, Vec<(u32, f64)>)> {
+        let (factor, dim) = (self.factor(), self.dim);
+        let (cost, mut slope) = self.oracle.as_primal()?.line_of(component, solution)?;
+        solution.cost = cost;
+        slope.iter_mut().for_each(|(_, entry)| *entry *= factor);
+        let is_entry = |(at, entry): &(u32, f64)| (*at as usize) < dim && entry.abs() <= LARGEST_ENTRY;
+        let is_usable = cost.is_finite()
+            && (factor * cost).is_finite()
+            && slope.iter().all(is_entry)
+            && solution.variables.iter().all(|(_, value)| value.is_finite());
+        is_usable.then_some((factor * cost, slope))
     }
 }
 

@@ -169,6 +169,9 @@ pub trait SumOracle: Oracle {
     /// Value at the origin of the component's minorant with this slope, if there is one. After a change of the data a
     /// later run can reuse a cut whose solution is still feasible: its slope is the same, its cost may be new. All
     /// numbers are in the problem's own sense. Entries may have round-off, and a coordinate may occur more than once.
+    ///
+    /// If the cut has a primal solution, [`PrimalOracle::line_of`] is asked before. If that has no answer, the solution
+    /// keeps its variables and gets the value at the origin as its cost.
     fn reprice(&self, component: usize, coordinates: &[u32], entries: &[f64]) -> Option<f64> {
         let _ = (component, coordinates, entries);
         None

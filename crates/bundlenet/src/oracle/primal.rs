@@ -15,11 +15,28 @@ use super::{Oracle, Solutions};
 /// A run asks for them through [`Oracle::as_primal`] if [`Settings::primal`](crate::Settings::primal) is set.
 pub trait PrimalOracle: Oracle {
     /// Pushes the solutions that belong to the value and the subgradient of the last evaluation: one for each component
-    /// of a [`SumOracle`](crate::SumOracle), in order, or a single one for any other oracle. `solutions` is empty
-    /// before. The oracle chooses the numbers of the variables; two components have no number in common.
+    /// of a [`SumOracle`](crate::SumOracle), in order, or a single one for any other oracle. Those of further cuts may
+    /// follow, in the order of the cuts; cuts without a solution are then not used. `solutions` is empty before. The
+    /// oracle chooses the numbers of the variables; two components have no number in common.
     ///
     /// The last evaluation was one of the whole function or one of its components.
     fn write_solutions(&mut self, solutions: &mut Solutions);
+
+    /// The minorant of a component that belongs to a solution of an earlier run, with the present data: its value at
+    /// the origin, and the entries of its slope. All numbers are in the problem's own sense. `None` if the solution is
+    /// not feasible any more, or if that is unknown.
+    ///
+    /// A run with a [`State`](crate::State) asks for it if the data of the component have changed, or may have changed,
+    /// and the cut has a primal solution. The cut is then used with the new line, and the value at the origin becomes
+    /// the cost of `solution`. Without an answer, [`SumOracle::reprice`](crate::SumOracle::reprice) is asked.
+    ///
+    /// `solution` may be a convex combination of solutions. The oracle may change its variables, if they have to follow
+    /// the data; it need not set the cost. An oracle that is not a sum is asked for component 0, the whole function. The
+    /// solutions of a sum as a whole are not asked for.
+    fn line_of(&mut self, component: usize, solution: &mut Primal) -> Option<(f64, Vec<(u32, f64)>)> {
+        let _ = (component, solution);
+        None
+    }
 }
 
 /// A convex combination of the solutions of all subproblems.
@@ -42,6 +59,18 @@ impl Primal {
     /// The solution of the whole function.
     pub(crate) fn of_all(solutions: &Solutions) -> Self {
         Self::of(solutions, 0..solutions.len())
+    }
+
+    /// The weighted sum of solutions. `None` if there are none, or if one of them is unknown.
+    pub(crate) fn combine_all<'a>(parts: impl Iterator<Item = (f64, Option<&'a Self>)> + Clone) -> Option<Self> {
+        let are_known = parts.clone().next().is_some() && parts.clone().all(|(_, part)| part.is_some());
+        are_known.then(|| Self::combine(parts.filter_map(|(weight, part)| Some((weight, part?)))))
+    }
+
+    /// A multiple of the solution.
+    pub(crate) fn scaled(&self, factor: f64) -> Self {
+        let variables = self.variables.iter().map(|&(variable, value)| (variable, factor * value));
+        Self { cost: factor * self.cost, variables: variables.collect() }
     }
 
     /// The weighted sum of solutions.

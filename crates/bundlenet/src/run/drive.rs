@@ -4,14 +4,14 @@ use std::ops::ControlFlow;
 use std::time::Instant;
 
 use super::observe::{Observer, Record};
-use super::reuse::{Reuse, reuse};
+use super::reuse::{Reuse, reuse, divide};
 use super::runaway::Runaway;
 use super::settings::{Limits, Settings};
 use super::solution::{ROUND_OFF, Solution, Status, TraceRow};
 use super::state::{Memory, State};
 use crate::method::{Gap, Inherited, Minimize, Progress, StepReport, wants_components};
-use crate::model::Saved;
-use crate::oracle::{Detail, End, Evaluation, EvaluationError, Function, Interrupt, Oracle, Patience, Primal};
+use crate::model::{Saved, SavedCuts, StepLength};
+use crate::oracle::{CutsOf, Detail, End, Evaluation, EvaluationError, Function, Interrupt, Oracle, Patience, Primal};
 
 /// A run: the function, the method, and the data of the driver.
 pub(crate) struct Run<'a, M: Minimize + ?Sized> {
@@ -33,6 +33,9 @@ pub(crate) struct Run<'a, M: Minimize + ?Sized> {
     trace: Vec<TraceRow>,
     failure: Option<String>,
     reuse: Option<Reuse>,
+    keeps_solutions: bool,
+    /// The valid cuts of the state, if the start is optimal: there is no method that takes them over.
+    left_cuts: Option<Inherited>,
     /// The primal solution, if the start is optimal.
     primal: Option<Primal>,
 }
@@ -58,8 +61,7 @@ impl<'a, M: Minimize + ?Sized> Run<'a, M> {
         let detail =
             if wants_components(&settings.method) && function.is_sum() { Detail::Components } else { Detail::Whole };
         let memory = state.and_then(State::memory);
-        // A state has no primal solutions, so a combination with its cuts would be incomplete.
-        let takes_cuts = settings.method.takes_cuts() && !settings.primal;
+        let takes_cuts = settings.method.takes_cuts();
         let known_scale = memory.filter(|_| takes_cuts).map(|memory| memory.scale);
         function.begin(&mut start, detail, known_scale)?;
         let (inherited, reuse) = match (state, memory) {
@@ -71,8 +73,10 @@ impl<'a, M: Minimize + ?Sized> Run<'a, M> {
             }
             (_, memory) => (None, Reuse::none_of(memory.map_or(0, |memory| memory.cuts.len()))),
         };
+        let keeps_solutions = start.solutions.is_some();
         let is_optimal = start.width == 0.0 && start.is_stationary(function.domain());
         let primal = start.solutions.as_ref().filter(|_| is_optimal).map(Primal::of_all);
+        let (inherited, left_cuts) = if is_optimal { (None, inherited) } else { (inherited, None) };
         Ok(Self {
             begin,
             best: start.unscaled,
@@ -88,30 +92,38 @@ impl<'a, M: Minimize + ?Sized> Run<'a, M> {
             tolerance: settings.tolerance,
             failure: None,
             reuse: (reuse.total() > 0).then_some(reuse),
+            keeps_solutions,
+            left_cuts,
             primal,
         })
     }
 
     /// The state for a later run. `begun_with` is the state that this run began with.
     pub(crate) fn state(&mut self, begun_with: &State) -> State {
-        let memory = match self.save(0) {
-            Some(Saved { cuts_of, cuts, step_length, .. }) => Some(Memory {
-                sense: self.function.sense(),
-                scale: self.function.scale(),
-                step_length,
-                cuts_of,
-                fingerprints: self.function.fingerprints(cuts_of),
-                cuts,
-            }),
+        let memory = match (self.save(0), &self.left_cuts, begun_with.memory()) {
+            (Some(Saved { cuts_of, cuts, step_length, .. }), ..) => Some(self.memory(cuts_of, cuts, step_length)),
+            (None, Some(Inherited { cuts, step_length }), Some(memory)) => {
+                let (mut cuts, step_length) = (cuts.clone(), *step_length);
+                divide(&mut cuts, memory.cuts_of, self.function.multiplicities());
+                Some(self.memory(memory.cuts_of, cuts, step_length))
+            }
             // Cuts of the same function stay valid.
-            None => begun_with.memory().filter(|memory| memory.is_of(&mut self.function)).cloned(),
+            (None, _, memory) => memory.filter(|memory| memory.is_of(&mut self.function)).cloned(),
         };
         State::of_run(&self.best_point, self.best_value(), begun_with.steps() + self.steps, memory)
     }
 
+    /// Cuts and step length of this function.
+    fn memory(&mut self, cuts_of: CutsOf, cuts: SavedCuts, step_length: Option<StepLength>) -> Memory {
+        let fingerprints = self.function.fingerprints(cuts_of);
+        Memory { sense: self.function.sense(), scale: self.function.scale(), step_length, cuts_of, fingerprints, cuts }
+    }
+
     /// The cuts with numbers above `since`, and the step length. `None` if there are no cuts.
     pub(crate) fn save(&self, since: u64) -> Option<Saved> {
-        self.method.as_ref()?.save(since).filter(|saved| saved.newest > 0)
+        let mut saved = self.method.as_ref()?.save(since).filter(|saved| saved.newest > 0)?;
+        divide(&mut saved.cuts, saved.cuts_of, self.function.multiplicities());
+        Some(saved)
     }
 
     /// The best value so far, in the problem's sense.
@@ -220,6 +232,11 @@ impl<'a, M: Minimize + ?Sized> Run<'a, M> {
         let estimate = gap.map(|gap| gap.estimate / magnitude).filter(is_finite);
         // An unbounded function has no optimum.
         let proved = gap.and_then(|gap| gap.proved).filter(|_| self.ray.is_none()).map(|gap| gap / magnitude);
+        // Without the setting, cuts of the state may still have solutions, but new ones have none.
+        let primal = match &self.method {
+            Some(method) => method.primal().filter(|_| self.keeps_solutions),
+            None => self.primal.take(),
+        };
         Solution {
             status: status.with_gap(estimate, proved, self.tolerance),
             value: self.best_value(),
@@ -234,7 +251,7 @@ impl<'a, M: Minimize + ?Sized> Run<'a, M> {
             estimate,
             certificate: proved.map(|gap| gap.max(ROUND_OFF)),
             ray: self.ray.take(),
-            primal: self.method.as_ref().map_or_else(|| self.primal.take(), |method| method.primal()),
+            primal,
             trace: std::mem::take(&mut self.trace),
             point: self.best_point.clone(),
             failure: self.failure.take(),

@@ -16,11 +16,13 @@ use super::state::{Memory, State};
 use crate::error::Error;
 use crate::files::{Lock, regular, write_whole};
 use crate::method::Minimize;
-use crate::model::{SavedCuts, StepLength};
-use crate::oracle::{CutsOf, Fingerprint, Sense};
+use crate::model::{SavedCut, SavedCuts, StepLength};
+use crate::oracle::{CutsOf, Fingerprint, Primal, Sense};
 
 const MAGIC: &[u8; 16] = b"bundlenet state\n";
-const VERSION: u32 = 1;
+
+/// Version that is written. Version 1 is read, too: it has no primal solutions.
+const VERSION: u32 = 2;
 
 /// A record holds all cuts when the records since the last such one exceed `GROWTH` times its size and `LEAST_GROWTH`
 /// bytes.
@@ -37,6 +39,9 @@ const LEAST_REPLACED: usize = 1 << 25;
 #[serde(deny_unknown_fields)]
 struct Header {
     multipliers: usize,
+    /// Whether the user has declared the cuts valid.
+    #[serde(default)]
+    is_trusted: bool,
     function: Option<FunctionHeader>,
 }
 
@@ -205,6 +210,22 @@ impl State {
         })
     }
 
+    /// A state from the bytes of [`State::to_bytes`] or of a file, as [`State::read`].
+    ///
+    /// ```
+    /// use bundlenet::State;
+    ///
+    /// let state = State::at(&[1.0, 2.0]);
+    /// assert_eq!(State::from_bytes(&state.to_bytes())?, state);
+    /// # Ok::<(), bundlenet::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// If the bytes are not a state, or have no whole record.
+    pub fn from_bytes(bytes: &[u8]) -> Result<Self, Error> {
+        Self::parse("bytes of a state", bytes)
+    }
+
     /// Writes the state to a file. A kill at any moment leaves the old file or the new one.
     ///
     /// # Errors
@@ -213,10 +234,13 @@ impl State {
         write_whole(path.as_ref(), &self.to_bytes())
     }
 
-    fn to_bytes(&self) -> Vec<u8> {
+    /// The state as bytes, in the format of a file.
+    #[must_use]
+    pub fn to_bytes(&self) -> Vec<u8> {
         let none = SavedCuts::default();
         let header = Header {
             multipliers: self.point.len(),
+            is_trusted: self.is_trusted,
             function: self.memory.as_ref().map(|memory| FunctionHeader {
                 is_maximized: memory.sense == Sense::Maximize,
                 scale: memory.scale,
@@ -280,12 +304,21 @@ impl Record<'_> {
             extend(bytes, self.point, |entry| entry.to_le_bytes());
             whole(bytes, self.is_complete.into());
             whole(bytes, self.cuts.len() as u64);
-            for (component, height, (coordinates, entries)) in self.cuts.iter() {
+            for SavedCut { component, constant, slope: (coordinates, entries), .. } in self.cuts.iter() {
                 bytes.extend_from_slice(&component.to_le_bytes());
                 bytes.extend_from_slice(&(entries.len() as u32).to_le_bytes());
-                number(bytes, height);
+                number(bytes, constant);
                 extend(bytes, coordinates, |at| at.to_le_bytes());
                 extend(bytes, entries, |entry| entry.to_le_bytes());
+            }
+            let primals = self.cuts.iter().zip(0_u32..).filter_map(|(cut, index)| Some((index, cut.primal?)));
+            whole(bytes, primals.clone().count() as u64);
+            for (index, Primal { cost, variables }) in primals.map(|(index, primal)| (index, &**primal)) {
+                bytes.extend_from_slice(&index.to_le_bytes());
+                bytes.extend_from_slice(&(variables.len() as u32).to_le_bytes());
+                number(bytes, *cost);
+                extend(bytes, variables, |(variable, _)| variable.to_le_bytes());
+                extend(bytes, variables, |(_, value)| value.to_le_bytes());
             }
         });
     }
@@ -334,6 +367,14 @@ impl<'a> Reader<'a> {
         numbers.iter().all(|number| number.is_finite()).then_some(numbers)
     }
 
+    /// Reads a finite number, and `count` coordinates with finite entries.
+    fn row(&mut self, count: usize) -> Option<(f64, Vec<(u32, f64)>)> {
+        let number = self.number().filter(|number| number.is_finite())?;
+        let (words, _) = self.take(count.checked_mul(4)?)?.as_chunks::<4>();
+        let coordinates = words.iter().map(|word| u32::from_le_bytes(*word));
+        Some((number, coordinates.zip(self.numbers(count)?).collect()))
+    }
+
     /// The content of the next frame. `None` if the frame is damaged or incomplete.
     fn frame(&mut self) -> Option<&'a [u8]> {
         let length = self.whole()?;
@@ -349,10 +390,10 @@ fn parse(bytes: &[u8]) -> Result<State, Unexpected> {
         return Err(unexpected("a state, which begins with \"bundlenet state\"", "something else"));
     }
     let version = reader.small();
-    if version != Some(VERSION) {
+    let Some(version) = version.filter(|version| (1..=VERSION).contains(version)) else {
         let found = version.map_or_else(|| "none".to_string(), |version| format!("version {version}"));
-        return Err(unexpected(format!("version {VERSION} of a state"), found));
-    }
+        return Err(unexpected(format!("version 1 or {VERSION} of a state"), found));
+    };
     let damage = |rest: &[u8]| format!("damaged or incomplete at byte {} of {}", bytes.len() - rest.len(), bytes.len());
     let mut rest = reader.0;
     let Some(header) = reader.frame() else { return Err(unexpected("a whole state", format!("one {}", damage(rest)))) };
@@ -369,11 +410,11 @@ fn parse(bytes: &[u8]) -> Result<State, Unexpected> {
     if memory.as_ref().is_some_and(|memory| !(memory.scale.is_finite() && memory.scale > 0.0)) {
         return Err(unexpected("a positive scale", "another"));
     }
-    let mut state = State { memory, ..State::default() };
+    let mut state = State { memory, is_trusted: header.is_trusted, ..State::default() };
     let mut is_empty = true;
     rest = reader.0;
-    while !rest.is_empty() && reader.frame().and_then(|record| apply(&mut state, header.multipliers, record)).is_some()
-    {
+    let mut apply_next = |reader: &mut Reader<'_>| apply(&mut state, (version, header.multipliers), reader.frame()?);
+    while !rest.is_empty() && apply_next(&mut reader).is_some() {
         (is_empty, rest) = (false, reader.0);
     }
     if is_empty {
@@ -384,7 +425,7 @@ fn parse(bytes: &[u8]) -> Result<State, Unexpected> {
 }
 
 /// Applies a record. `None` if it is invalid.
-fn apply(state: &mut State, multipliers: usize, record: &[u8]) -> Option<()> {
+fn apply(state: &mut State, (version, multipliers): (u32, usize), record: &[u8]) -> Option<()> {
     let mut reader = Reader(record);
     let steps = reader.whole()?;
     let value = Some(reader.number()?).filter(|value| value.is_finite());
@@ -411,13 +452,17 @@ fn apply(state: &mut State, multipliers: usize, record: &[u8]) -> Option<()> {
     for _ in 0..reader.whole()? {
         let component = reader.small().filter(|&component| (component as usize) < parts)?;
         let count = reader.small()? as usize;
-        let height = reader.number().filter(|height| height.is_finite())?;
-        let (words, _) = reader.take(count.checked_mul(4)?)?.as_chunks::<4>();
-        let coordinates: Vec<u32> = words.iter().map(|word| u32::from_le_bytes(*word)).collect();
-        if coordinates.iter().any(|&at| at as usize >= multipliers) {
+        let (constant, slope) = reader.row(count)?;
+        if slope.iter().any(|&(at, _)| at as usize >= multipliers) {
             return None;
         }
-        cuts.push(component, height, coordinates.into_iter().zip(reader.numbers(count)?));
+        cuts.push(component, constant, slope, None);
+    }
+    let primals = if version == 1 { 0 } else { reader.whole()? };
+    for _ in 0..primals {
+        let (cut, count) = (reader.small()? as usize, reader.small()? as usize);
+        let (cost, variables) = reader.row(count)?;
+        cuts.set_primal(cut, Primal { cost, variables })?;
     }
     if !reader.0.is_empty() {
         return None;

@@ -1,12 +1,13 @@
 //! Reuse of cuts: which cuts of an earlier run are valid for the function of this run.
 
 use std::fmt;
+use std::sync::Arc;
 
 use bundlenet_linalg::sparse::pairs;
 
 use super::state::State;
-use crate::model::SavedCuts;
-use crate::oracle::{CutsOf, Evaluation, Function};
+use crate::model::{SavedCut, SavedCuts};
+use crate::oracle::{CutsOf, Evaluation, Function, Primal};
 
 /// Round-off by which a valid cut may exceed a component, relative to the numbers of the cut and to the whole function.
 const ROUND_OFF: f64 = 1e-11;
@@ -29,10 +30,16 @@ pub struct ComponentReuse {
     pub is_changed: bool,
     /// Number of cuts that are valid as they are.
     pub kept: usize,
-    /// Number of cuts that are valid with a new constant: the solution is still feasible, but its cost has changed.
+    /// Number of cuts that are valid with a new constant, and perhaps a new slope: the solution is still feasible, but
+    /// its cost or its use of the dualised constraints has changed.
+    /// [`PrimalOracle::line_of`](crate::PrimalOracle::line_of) or [`SumOracle::reprice`](crate::SumOracle::reprice) has
+    /// computed them.
     pub repriced: usize,
     /// Number of cuts that may be invalid.
     pub dropped: usize,
+    /// Number of cuts without a primal solution, in a run that needs one for each cut
+    /// ([`Settings::primal`](crate::Settings::primal)). They are not used.
+    pub without_primal: usize,
 }
 
 impl Reuse {
@@ -56,7 +63,14 @@ impl Reuse {
     /// Number of all cuts.
     #[must_use]
     pub fn total(&self) -> usize {
-        self.reused() + self.unusable + self.components.iter().map(|component| component.dropped).sum::<usize>()
+        let dropped: usize = self.components.iter().map(|component| component.dropped).sum();
+        self.reused() + self.unusable + dropped + self.without_primal()
+    }
+
+    /// Number of cuts that are not used because they have no primal solution.
+    #[must_use]
+    pub fn without_primal(&self) -> usize {
+        self.components.iter().map(|component| component.without_primal).sum()
     }
 
     /// Number of components whose data have changed.
@@ -79,6 +93,10 @@ impl fmt::Display for Reuse {
             (_, 0) => write!(formatter, ": the data are the same"),
             (1, _) => write!(formatter, ": the data have changed"),
             (all, changed) => write!(formatter, ": {changed} of {all} components have changed"),
+        }?;
+        match self.without_primal() {
+            0 => Ok(()),
+            count => write!(formatter, "; {count} cuts were saved without primal solutions, which this run needs"),
         }
     }
 }
@@ -98,38 +116,74 @@ pub(crate) fn reuse(state: &State, function: &mut Function<'_>, start: &Evaluati
         .map(|index| ComponentReuse { is_changed: !state.is_trusted() && !is_same(index), ..Default::default() })
         .collect();
     let mut cuts = SavedCuts::default();
-    for (component, constant, slope) in memory.cuts.iter() {
-        let outcome = &mut components[component as usize];
-        let repriced = |function: &mut Function<'_>| match cuts_of {
-            CutsOf::Components => function.reprice(component as usize, slope),
-            CutsOf::Whole => None,
-        };
-        let constant = if !outcome.is_changed {
+    let needs_primal = start.solutions.is_some();
+    for cut in memory.cuts.iter() {
+        let outcome = &mut components[cut.component as usize];
+        if needs_primal && cut.primal.is_none() {
+            outcome.without_primal += 1;
+        } else if !outcome.is_changed {
             outcome.kept += 1;
-            constant
-        } else if let Some(constant) = repriced(function) {
+            cuts.push_cut(cut);
+        } else if push_repriced(&mut cuts, cut, cuts_of, function).is_some() {
             outcome.repriced += 1;
-            constant
         } else {
             outcome.dropped += 1;
-            continue;
-        };
-        cuts.push(component, constant, pairs(slope));
+        }
+    }
+    if cuts_of == CutsOf::Components {
+        multiply(&mut cuts, function.multiplicities());
     }
     let refuted = refuted(&cuts, components.len(), function, start);
     if refuted.contains(&true) {
         let mut sound = SavedCuts::default();
-        let is_sound = |(component, ..): &(u32, f64, (&[u32], &[f64]))| !refuted[*component as usize];
-        cuts.iter()
-            .filter(is_sound)
-            .for_each(|(component, constant, slope)| sound.push(component, constant, pairs(slope)));
+        cuts.iter().filter(|cut| !refuted[cut.component as usize]).for_each(|cut| sound.push_cut(cut));
         cuts = sound;
         for (outcome, _) in components.iter_mut().zip(&refuted).filter(|(_, is_refuted)| **is_refuted) {
             let dropped = outcome.kept + outcome.repriced + outcome.dropped;
-            *outcome = ComponentReuse { is_changed: true, dropped, ..Default::default() };
+            *outcome = ComponentReuse { is_changed: true, kept: 0, repriced: 0, dropped, ..*outcome };
         }
     }
     (cuts, Reuse { components, unusable: 0 })
+}
+
+/// Turns cuts of single components into cuts of components with multiplicities.
+fn multiply(cuts: &mut SavedCuts, multiplicities: &[f64]) {
+    if !multiplicities.is_empty() {
+        cuts.scale_each(|component| multiplicities[component]);
+    }
+}
+
+/// Turns cuts of components with multiplicities into cuts of single components. States have these, because multiplicities
+/// may change.
+pub(crate) fn divide(cuts: &mut SavedCuts, cuts_of: CutsOf, multiplicities: &[f64]) {
+    if !multiplicities.is_empty() && cuts_of == CutsOf::Components {
+        cuts.scale_each(|component| 1.0 / multiplicities[component]);
+    }
+}
+
+/// Adds the line that a cut of changed data has now. `None` if it has none, or if that is unknown.
+fn push_repriced(
+    cuts: &mut SavedCuts,
+    SavedCut { component, slope, primal, .. }: SavedCut<'_>,
+    cuts_of: CutsOf,
+    function: &mut Function<'_>,
+) -> Option<()> {
+    // The solution of a sum as a whole is not that of a component.
+    let has_line = cuts_of == CutsOf::Components || !function.is_sum();
+    if let Some(mut solution) = primal.filter(|_| has_line).map(|primal| Primal::clone(primal))
+        && let Some((constant, slope)) = function.line_of(component as usize, &mut solution)
+    {
+        cuts.push(component, constant, slope, Some(Arc::new(solution)));
+        return Some(());
+    }
+    if cuts_of == CutsOf::Whole {
+        return None;
+    }
+    let constant = function.reprice(component as usize, slope)?;
+    let cost = function.sense().sign() * constant / function.scale();
+    let primal = primal.map(|primal| Arc::new(Primal { cost, variables: primal.variables.clone() }));
+    cuts.push(component, constant, pairs(slope), primal);
+    Some(())
 }
 
 /// Components with a cut above the function at the start. Such a cut is invalid, so no cut of its component can be
@@ -137,7 +191,7 @@ pub(crate) fn reuse(state: &State, function: &mut Function<'_>, start: &Evaluati
 fn refuted(cuts: &SavedCuts, count: usize, function: &Function<'_>, start: &Evaluation) -> Vec<bool> {
     let magnitude = function.magnitude(start.value);
     let mut refuted = vec![false; count];
-    for (component, constant, slope) in cuts.iter() {
+    for SavedCut { component, constant, slope, .. } in cuts.iter() {
         let products = pairs(slope).map(|(at, entry)| entry * start.point[at as usize]);
         let (rise, size) =
             products.fold((0.0, constant.abs()), |(sum, size), product| (sum + product, size + product.abs()));

@@ -59,11 +59,16 @@ impl<'a> Solver<'a> {
     ///
     /// The run begins at the point of the state (moved into the domain), unless [`Solver::start`] sets another one. It
     /// takes over the step length and all cuts that are still valid.
-    /// [`SumOracle::fingerprint`](crate::SumOracle::fingerprint) and [`SumOracle::reprice`](crate::SumOracle::reprice)
-    /// decide which; [`Solution::reuse`] reports it. `auto` and `hybrid` then begin without a network.
+    /// [`SumOracle::fingerprint`](crate::SumOracle::fingerprint), [`PrimalOracle::line_of`](crate::PrimalOracle::line_of)
+    /// and [`SumOracle::reprice`](crate::SumOracle::reprice) decide which; [`Solution::reuse`] reports it. `auto` and
+    /// `hybrid` then begin without a network.
     ///
-    /// Some runs take over the point alone: those of `network`, `descent` and `adam`, those whose cuts are of another
-    /// kind (of components instead of the whole function, or the reverse), and those that keep primal solutions.
+    /// A run with [`Settings::primal`](crate::Settings::primal) leaves a state whose cuts have primal solutions, and
+    /// takes over only cuts that have one. A run without it takes over all cuts. It keeps the solutions of those cuts,
+    /// but new cuts and repeated cuts may have none afterwards. So use the same setting for all runs of a sequence.
+    ///
+    /// Some runs take over the point alone: those of `network`, `descent` and `adam`, and those whose cuts are of another
+    /// kind (of components instead of the whole function, or the reverse).
     pub fn state(self, state: &'a mut State) -> Self {
         Self { state: Some(state), ..self }
     }

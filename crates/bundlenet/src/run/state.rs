@@ -3,8 +3,12 @@
 //! Internally, cuts belong to the function as methods see it: minimised, and multiplied by the scale of their run. The
 //! next run takes over the scale as well. So a cut that the oracle returns again has the same entries to the last bit.
 
-use crate::model::{SavedCuts, StepLength};
-use crate::oracle::{CutsOf, Function, Sense};
+use std::sync::Arc;
+
+use bundlenet_linalg::sparse::pairs;
+
+use crate::model::{SavedCut, SavedCuts, StepLength};
+use crate::oracle::{CutsOf, Function, Primal, Sense};
 
 /// The state of a run: the warm start of a later run, of the same function or after a change of the data.
 ///
@@ -62,6 +66,9 @@ pub struct Cut {
     pub constant: f64,
     /// Nonzero entries. A coordinate may occur more than once: its entries are added up.
     pub slope: Vec<(u32, f64)>,
+    /// The solution of the component, or of the whole function, that the cut belongs to, or a convex combination of
+    /// solutions. Its cost is `constant`, up to round-off. `None` if the run of the cut did not keep primal solutions.
+    pub primal: Option<Arc<Primal>>,
 }
 
 impl Cut {
@@ -86,11 +93,11 @@ impl Memory {
         self.fingerprints.iter().all(Option::is_some) && function.fingerprints(self.cuts_of) == self.fingerprints
     }
 
-    fn cut(&self, (component, value, (coordinates, entries)): (u32, f64, (&[u32], &[f64]))) -> Cut {
+    fn cut(&self, SavedCut { component, constant, slope, primal }: SavedCut<'_>) -> Cut {
         let factor = self.factor();
-        let slope = coordinates.iter().zip(entries).map(|(&at, entry)| (at, entry / factor)).collect();
+        let slope = pairs(slope).map(|(at, entry)| (at, entry / factor)).collect();
         let component = (self.cuts_of == CutsOf::Components).then_some(component as usize);
-        Cut { component, constant: value / factor, slope }
+        Cut { component, constant: constant / factor, slope, primal: primal.cloned() }
     }
 }
 
@@ -149,6 +156,7 @@ impl State {
 
     /// Declares all cuts valid for the function of the next run. Use it for oracles without
     /// [`fingerprints`](crate::SumOracle::fingerprint). A cut above the function at the start point is still rejected.
+    /// A saved state is still trusted after it is read.
     pub fn trust_cuts(&mut self) {
         self.is_trusted = true;
     }
@@ -161,7 +169,7 @@ impl State {
         self.is_trusted
     }
 
-    /// Removes multipliers, which fixes them at 0. Cuts lose these entries and stay valid.
+    /// Removes multipliers, which fixes them at 0. Cuts lose these entries and stay valid, with their primal solutions.
     ///
     /// # Panics
     /// If there is no such multiplier.
@@ -181,7 +189,10 @@ impl State {
     }
 
     /// Appends multipliers with the value 0. `entries` returns the entries of a cut for the new multipliers, in the
-    /// problem's sense and units; `None` removes the cut.
+    /// problem's sense and units; `None` removes the cut. The other cuts keep their primal solutions.
+    ///
+    /// The primal solution of a cut determines its entries: for a new constraint `a'x = b`, the entry of a cut of a
+    /// component is `-a'x`, if `b` is in the linear part.
     ///
     /// # Panics
     /// If `entries` returns a wrong number of entries.
@@ -203,10 +214,9 @@ impl State {
     fn change_cuts(&mut self, mut change: impl FnMut(&Cut, &[u32], &[f64]) -> Option<Vec<(u32, f64)>>) {
         let Some(memory) = &mut self.memory else { return };
         let mut changed = SavedCuts::default();
-        for (component, value, (coordinates, entries)) in memory.cuts.iter() {
-            let cut = memory.cut((component, value, (coordinates, entries)));
-            if let Some(slope) = change(&cut, coordinates, entries) {
-                changed.push(component, value, slope);
+        for saved in memory.cuts.iter() {
+            if let Some(slope) = change(&memory.cut(saved), saved.slope.0, saved.slope.1) {
+                changed.push(saved.component, saved.constant, slope, saved.primal.cloned());
             }
         }
         memory.cuts = changed;
