@@ -2,15 +2,19 @@
 
 use std::collections::BTreeMap;
 
-use bundlenet::{Domain, Function};
+use bundlenet::{Check, Domain, Function, Oracle, Violation, check, check_points};
 use bundlenet_problems::{Problem, Source};
 use clap::Args;
 use serde::Serialize;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::failure::Failure;
 use crate::input::Instance;
 use crate::output;
+
+/// Points of `--check`, and their seed.
+const CHECK_POINTS: usize = 20;
+const CHECK_SEED: u64 = 1;
 
 /// Describe an instance: family, sizes, ratios, value of the dual at 0
 #[derive(Args)]
@@ -20,6 +24,9 @@ pub(crate) struct Inspect {
     /// Print one JSON object
     #[arg(long)]
     json: bool,
+    /// Also check the dual at random points: subgradient inequality, components that add up; exit code 1 if it fails
+    #[arg(long)]
+    check: bool,
 }
 
 /// The object printed with `--json`.
@@ -44,14 +51,63 @@ struct Report {
     /// Sense of the dual.
     sense: &'static str,
     value_at_zero: f64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    check: Option<Value>,
 }
 
 impl Inspect {
     pub(crate) fn run(self) -> Result<(), Failure> {
         let (source, problem) = self.instance.read_with_source()?;
-        let report = Report::new(&source, &problem)?;
-        if self.json { output::json(&report) } else { output::table(&report.rows(&problem)) }
+        let mut report = Report::new(&source, &problem)?;
+        let checked = self.check.then(|| checked(&mut *problem.dual())).transpose()?;
+        report.check = checked.as_ref().map(check_json);
+        if self.json {
+            output::json(&report)?;
+        } else {
+            output::table(&report.rows(&problem, checked.as_ref()))?;
+        }
+        verdict(checked.as_ref())
     }
+}
+
+/// Checks an oracle at random points.
+fn checked(oracle: &mut dyn Oracle) -> Result<Check, Failure> {
+    let points = check_points(oracle, CHECK_POINTS, CHECK_SEED);
+    Ok(check(oracle, &points)?)
+}
+
+/// The failure of a check that found violations. They are in the output.
+fn verdict(check: Option<&Check>) -> Result<(), Failure> {
+    if check.is_none_or(Check::is_ok) { Ok(()) } else { Err(Failure::Reported(1)) }
+}
+
+fn check_json(check: &Check) -> Value {
+    let violations: Vec<Value> = check.violations.iter().map(violation_json).collect();
+    json!({
+        "ok": check.is_ok(),
+        "points": check.points,
+        "evaluations": check.evaluations,
+        "violations": violations,
+    })
+}
+
+fn violation_json(violation: &Violation) -> Value {
+    let case = |case: &bundlenet::Case| {
+        json!({
+            "component": case.component,
+            "points": case.points,
+            "coordinate": case.coordinate,
+            "expected": case.amounts.map(|(expected, _)| expected),
+            "found": case.amounts.map(|(_, found)| found),
+        })
+    };
+    json!({
+        "rule": violation.rule.to_string(),
+        "diagnosis": violation.diagnosis.map(|diagnosis| diagnosis.to_string()),
+        "components": violation.components,
+        "count": violation.count,
+        "cases": violation.cases.iter().map(case).collect::<Vec<_>>(),
+    })
 }
 
 /// Names and values of the sizes, and the definitions of the ratios.
@@ -108,10 +164,11 @@ impl Report {
             sense: output::sense_name(sense),
             // Adding zero turns the -0 of a flipped sign into 0.
             value_at_zero: sense.sign() * value + 0.0,
+            check: None,
         })
     }
 
-    fn rows(&self, problem: &Problem) -> Vec<(&'static str, String)> {
+    fn rows(&self, problem: &Problem, check: Option<&Check>) -> Vec<(&'static str, String)> {
         let family = match (problem, self.problem_sense) {
             (Problem::NetworkDesign(_), _) => "multicommodity network design (MC), minimised",
             (Problem::FacilityLocation(_), _) => "capacitated facility location (CFL), minimised",
@@ -135,6 +192,31 @@ impl Report {
             ("components", self.components.to_string()),
             ("value at 0", self.value_at_zero.to_string()),
         ]);
+        rows.extend(check.map(|check| ("check", check.to_string())));
         rows
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use bundlenet::FnOracle;
+
+    use super::*;
+
+    #[test]
+    fn a_wrong_dual_fails() {
+        let mut wrong = FnOracle::new(1, |point: &[f64], subgradient: &mut [f64]| {
+            subgradient[0] = -point[0].signum();
+            Ok(point[0].abs())
+        });
+        let Ok(check) = checked(&mut wrong) else { panic!("the check ended early") };
+        assert!(matches!(verdict(Some(&check)), Err(Failure::Reported(1))));
+        let json = check_json(&check);
+        assert_eq!((&json["ok"], &json["points"]), (&false.into(), &CHECK_POINTS.into()));
+        let violation = &json["violations"][0];
+        assert!(violation["diagnosis"].as_str().is_some_and(|text| text.starts_with("wrong sign")), "{json}");
+        let case = &violation["cases"][0];
+        assert!(case["expected"].as_f64() > case["found"].as_f64() && case["points"][1].is_u64(), "{json}");
+        assert!(verdict(None).is_ok());
     }
 }

@@ -75,6 +75,21 @@ fn inspect_says_what_a_file_is() {
 }
 
 #[test]
+fn inspect_checks_the_dual() {
+    let folder = Folder::new();
+    for (name, content) in [("a.dat", DAT), ("b.dow", DOW), ("c.txt", TEXT)] {
+        let file = folder.file(name, content);
+        let report = json(&[&"inspect", &file, &"--json", &"--check"]);
+        let check = &report["check"];
+        assert_eq!((&check["ok"], &check["points"]), (&true.into(), &20.into()), "{check}");
+        assert_eq!((&check["evaluations"], &check["violations"]), (&80.into(), &Value::Array(vec![])), "{check}");
+        let text = String::from_utf8(run(&[&"inspect", &file, &"--check"]).stdout).unwrap();
+        assert!(text.contains("check") && text.contains("no violation at 20 points"), "{text}");
+        assert!(json(&[&"inspect", &file, &"--json"]).get("check").is_none());
+    }
+}
+
+#[test]
 fn evaluate_gives_value_and_subgradient_in_the_problems_sense() {
     let folder = Folder::new();
     let instance = folder.file("a.dat", DAT);

@@ -1,7 +1,7 @@
 //! Every oracle satisfies the subgradient inequality. Its components add up to its value. It agrees with the
 //! straightforward evaluation. Weak duality holds against brute force.
 
-use bundlenet::{Domain, Oracle, Sense};
+use bundlenet::{Domain, Oracle, Sense, check, check_points};
 use bundlenet_problems::{Academic, AssignmentDual, FacilityLocationDual, Family, Generator, NetworkDesignDual};
 use bundlenet_testing::enumeration::{best_assignment, cheapest_design, cheapest_plan};
 use bundlenet_testing::inequalities::{assert_components_add_up, assert_subgradient_inequality, evaluate};
@@ -118,6 +118,30 @@ proptest! {
                 let bound = -evaluate(&mut dual, &point).0;
                 prop_assert!(bound <= best + 1e-9, "bound {bound} exceeds the optimum {best}");
             }
+        }
+    }
+}
+
+/// `check` finds no violation in any dual that the library has: generated instances, and the academic functions.
+#[test]
+fn the_check_passes_all_duals() {
+    let pass = |oracle: &mut dyn Oracle, name: &str, size: f64, seed: u64| {
+        let mut points = check_points(oracle, 20, seed);
+        points.iter_mut().flatten().for_each(|entry| *entry *= size);
+        let result = check(oracle, &points).unwrap();
+        assert!(result.is_ok(), "{name} {seed}: {result}");
+    };
+    for family in Family::ALL {
+        for index in 0..3 {
+            let problem = Generator::new(family, 11).instance(index).unwrap().problem;
+            pass(&mut *problem.dual(), family.name(), 1.0, index as u64);
+        }
+    }
+    for seed in 0..20 {
+        for mut function in Academic::ALL.into_iter().chain(Academic::of_dimension(23)) {
+            let name = format!("{function:?}");
+            // Some of them are exponential.
+            pass(&mut function, &name, 0.003, seed);
         }
     }
 }

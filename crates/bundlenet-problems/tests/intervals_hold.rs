@@ -35,7 +35,8 @@ fn draw_disturbance(stream: &mut Stream, case: &Case) -> Disturbance {
     let limits = |index: usize, stream: &mut Stream| {
         let around = case.start[index];
         let size = case.variable * 10_f64.powi(stream.below(4) as i32 - 1);
-        let low = if stream.below(4) == 0 { f64::NEG_INFINITY } else { around - size * f64::from(stream.below(3) as u8) };
+        let low =
+            if stream.below(4) == 0 { f64::NEG_INFINITY } else { around - size * f64::from(stream.below(3) as u8) };
         let high = if stream.below(4) == 0 { f64::INFINITY } else { around + size };
         let low = if own.is_nonnegative(index) { low.max(0.0) } else { low };
         Bound::Between { lower: low, upper: high }
@@ -83,7 +84,8 @@ fn intervals_boxes_subsets_and_multiplicities() {
         let mut oracle = Disturbed::new(case.terms(), disturbance.clone(), index);
         let Some(solution) = solve(&mut oracle, &case.start, method) else { continue };
         runs += 1;
-        let about = format!("case {index}, {name}, {}: {:?}, known {known}, {disturbance:?}", case.family, solution.status);
+        let about =
+            format!("case {index}, {name}, {}: {:?}, known {known}, {disturbance:?}", case.family, solution.status);
         if solution.status == Status::Unbounded {
             // A family that may be infeasible: the reference has not seen it.
             assert!(case.is_unbounded.is_none(), "{about}");

@@ -29,6 +29,8 @@
 //! |---|---|
 //! | the function | [`Oracle`], [`FnOracle`], [`Domain`], [`Sense`] |
 //! | sums, primal solutions | [`SumOracle`], [`PrimalOracle`] |
+//! | sums on several threads | [`Components`], [`Parallel`] |
+//! | is my oracle right? | [`check()`], [`check_points`], [`Check`] |
 //! | solving | [`Solver`], [`Settings`], [`Method`], [`Limits`], [`Solution`], [`Status`] |
 //! | watching a run | [`Observer`], [`Record`], [`Log`], [`Interrupt`] |
 //! | warm starts and saved states | [`State`], [`Journal`], [`Reuse`] |
@@ -61,8 +63,9 @@ pub use network::{
     Activation, Architecture, Attention, Card, Centre, Model, Precision, Sampling, Schema, StepUnit, Transform,
 };
 pub use oracle::{
-    Bound, Domain, EvaluationError, Fingerprint, FnOracle, Function, Interrupt, Interval, Lines, Minorants, Oracle,
-    OracleError, Primal, PrimalOracle, Sense, Solutions, SumOracle,
+    Answer, Bound, Case, Check, Components, Diagnosis, Domain, EvaluationError, Fingerprint, FnOracle, Function,
+    Interrupt, Interval, Lines, Minorants, Oracle, OracleError, Parallel, Primal, PrimalOracle, Rule, Sense, Solutions,
+    SumOracle, Violation, check, check_points,
 };
 pub use run::{
     ComponentReuse, Cut, Journal, Limits, Log, Observer, Record, Reuse, Settings, Solution, Solver, State, Status,

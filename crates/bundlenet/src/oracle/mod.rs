@@ -1,17 +1,21 @@
 //! The oracle: value and subgradient of the function to minimise, in one call.
 //!
 //! [`Oracle`] is the only trait that a problem has to implement. [`SumOracle`] and [`PrimalOracle`] are optional.
+//! [`Parallel`] makes all three of [`Components`], which it evaluates on several threads.
 //! [`Function`] is the adapter between oracles and methods: it checks numbers, flips the sense and scales.
 
+mod check;
 mod closure;
 mod domain;
 mod error;
 mod fingerprint;
 mod function;
 mod minorants;
+mod parallel;
 mod patience;
 mod primal;
 
+pub use check::{Case, Check, Diagnosis, Rule, Violation, check, check_points};
 pub use closure::FnOracle;
 pub use domain::{Bound, Domain, Sense};
 pub(crate) use domain::{bend, crossed};
@@ -20,6 +24,7 @@ pub use fingerprint::Fingerprint;
 pub use function::Function;
 pub(crate) use function::{CutsOf, Detail, Evaluation};
 pub use minorants::{Lines, Minorants, Solutions};
+pub use parallel::{Answer, Components, Parallel};
 pub use patience::Interrupt;
 #[cfg(test)]
 pub(crate) use patience::tests::Counted;

@@ -4,7 +4,7 @@ use std::ops::ControlFlow;
 use std::time::Instant;
 
 use super::observe::{Observer, Record};
-use super::reuse::{Reuse, reuse, divide};
+use super::reuse::{Reuse, divide, reuse};
 use super::runaway::Runaway;
 use super::settings::{Limits, Settings};
 use super::solution::{ROUND_OFF, Solution, Status, TraceRow};
