@@ -61,6 +61,7 @@ fn file_error(source: &io::Error, error: &dyn std::error::Error) -> PyErr {
 pub(crate) fn at_start(py: Python<'_>, error: &EvaluationError, raised: Option<PyErr>) -> PyErr {
     match error {
         EvaluationError::NoVariables
+        | EvaluationError::DomainBound { .. }
         | EvaluationError::PointLength { .. }
         | EvaluationError::Point { .. }
         | EvaluationError::OutsideDomain { .. } => PyValueError::new_err(error.to_string()),

@@ -1,7 +1,7 @@
 //! Python functions as oracles: `minimize` and `maximize`.
 
-use bundlenet::{Bound as CoordinateBound, Domain, Oracle, OracleError, Sense, Settings};
-use numpy::{PyArray1, PyArrayMethods};
+use bundlenet::{Domain, Oracle, OracleError, Sense, Settings};
+use numpy::PyArray1;
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
@@ -14,9 +14,10 @@ use crate::run::{Keywords, check_threads, run};
 ///
 /// `fun` gets a new array at each call. It is called on the calling thread.
 ///
-/// `bounds` has a pair `(lower, upper)` for each coordinate, or one pair for all coordinates, or is a
-/// `scipy.optimize.Bounds`. At most one side of a pair is finite. A start outside the bounds is moved to the nearest
-/// point inside.
+/// `bounds` has a pair `(lower, upper)` for each coordinate, or one pair of numbers for all coordinates, or is a pair
+/// of arrays `(lower, upper)`, or a `scipy.optimize.Bounds`. `None` and infinity mean no bound. Equal sides fix a
+/// coordinate. Two arrays for two coordinates are read as a pair for each. A start outside the bounds is moved to the
+/// nearest point inside. If all sides are finite, the result has a proof.
 ///
 /// `method` is the name of a method and `options` a mapping of its options, such as `method="bundle"` with
 /// `options={"cuts": "aggregated"}`. `bundlenet solve --help` lists the methods and their options. An option that the
@@ -103,16 +104,10 @@ fn optimize(
     let mut start = vector(start, "x0")?;
     oracle.dim = start.len();
     if let Some(bounds) = bounds {
-        (oracle.frame, oracle.domain) = Frame::new(&limits(bounds, start.len())?)?;
-    }
-    if let Some(frame) = &oracle.frame {
-        frame.to_inside(&mut start);
+        oracle.domain = Domain::between(limits(bounds, start.len())?);
     }
     oracle.domain.project(&mut start);
-    let mut outcome = run(py, &mut oracle, Some(&start), settings, callback, None)?;
-    if let (Ok(solution), Some(frame)) = (&mut outcome.solution, &oracle.frame) {
-        frame.to_outside(&mut solution.point);
-    }
+    let outcome = run(py, &mut oracle, Some(&start), settings, callback, None)?;
     outcome.into_result(py, oracle.raised)
 }
 
@@ -122,7 +117,6 @@ struct PythonOracle {
     dim: usize,
     domain: Domain,
     sense: Sense,
-    frame: Option<Frame>,
     /// The exception that the function raised.
     raised: Option<PyErr>,
 }
@@ -153,15 +147,12 @@ impl Oracle for PythonOracle {
 impl PythonOracle {
     /// An oracle without variables, to which `optimize` adds them and their bounds.
     fn new(function: Py<PyAny>, sense: Sense) -> Self {
-        Self { function, dim: 0, domain: Domain::Free, sense, frame: None, raised: None }
+        Self { function, dim: 0, domain: Domain::Free, sense, raised: None }
     }
 
     fn call(&self, py: Python<'_>, point: &[f64], subgradient: &mut [f64]) -> PyResult<f64> {
         // A new array at each call, because the function may keep it.
         let array = PyArray1::from_slice(py, point);
-        if let Some(frame) = &self.frame {
-            frame.to_outside(array.try_readwrite()?.as_slice_mut()?);
-        }
         let returned = self.function.bind(py).call1((array,))?;
         let pair = returned.cast::<PyTuple>().ok().filter(|pair| pair.len() == 2).ok_or_else(|| {
             let found = returned.get_type();
@@ -173,51 +164,7 @@ impl PythonOracle {
             PyTypeError::new_err(format!("value: expected a number, found {found}"))
         })?;
         read_vector(&pair.get_item(1)?, subgradient, "subgradient")?;
-        if let Some(frame) = &self.frame {
-            subgradient.iter_mut().zip(&frame.signs).for_each(|(entry, sign)| *entry *= sign);
-        }
         Ok(value)
-    }
-}
-
-/// The map from inside variables, which are free or nonnegative, to the user's: `origin + sign * inside`.
-struct Frame {
-    origins: Vec<f64>,
-    signs: Vec<f64>,
-}
-
-impl Frame {
-    /// The frame for lower and upper limits, `None` if it is the identity, and the domain of the inside variables.
-    fn new(limits: &[(f64, f64)]) -> PyResult<(Option<Self>, Domain)> {
-        let mut frame = Self { origins: vec![], signs: vec![] };
-        let mut bounds = vec![];
-        for (index, &(lower, upper)) in limits.iter().enumerate() {
-            let (origin, sign, bound) = match (lower.is_finite(), upper.is_finite()) {
-                (false, false) if lower < upper => (0.0, 1.0, CoordinateBound::Free),
-                (true, false) if lower < upper => (lower, 1.0, CoordinateBound::Nonnegative),
-                (false, true) if lower < upper => (upper, -1.0, CoordinateBound::Nonnegative),
-                _ => {
-                    let expected = format!("coordinate {index} to be free or bounded on one side");
-                    let message = format!("bounds: expected {expected}, found [{lower}, {upper}]");
-                    return Err(PyValueError::new_err(message));
-                }
-            };
-            frame.origins.push(origin);
-            frame.signs.push(sign);
-            bounds.push(bound);
-        }
-        let is_needed = frame.origins.iter().any(|origin| *origin != 0.0) || frame.signs.contains(&-1.0);
-        Ok((is_needed.then_some(frame), Domain::PerCoordinate(bounds)))
-    }
-
-    fn to_outside(&self, point: &mut [f64]) {
-        let frame = self.origins.iter().zip(&self.signs);
-        point.iter_mut().zip(frame).for_each(|(entry, (origin, sign))| *entry = origin + sign * *entry);
-    }
-
-    fn to_inside(&self, point: &mut [f64]) {
-        let frame = self.origins.iter().zip(&self.signs);
-        point.iter_mut().zip(frame).for_each(|(entry, (origin, sign))| *entry = sign * (*entry - origin));
     }
 }
 
@@ -240,8 +187,24 @@ fn limits(bounds: &Bound<'_, PyAny>, dim: usize) -> PyResult<Vec<(f64, f64)>> {
     {
         return Ok(vec![(lower, upper); dim]);
     }
+    // Two arrays, unless there are two coordinates: then there is a pair for each.
+    if let [lower, upper] = &items[..]
+        && dim != 2
+        && let (Some(lower), Some(upper)) = (side(lower, f64::NEG_INFINITY)?, side(upper, f64::INFINITY)?)
+    {
+        check_count(dim, lower.len())?;
+        check_count(dim, upper.len())?;
+        return Ok(lower.into_iter().zip(upper).collect());
+    }
     check_count(dim, items.len())?;
     items.iter().enumerate().map(|(index, item)| pair(item, index)).collect()
+}
+
+/// The limits of all coordinates on one side. `None` if it is not a sequence of limits.
+fn side(limits: &Bound<'_, PyAny>, missing: f64) -> PyResult<Option<Vec<f64>>> {
+    let Ok(items) = limits.try_iter() else { return Ok(None) };
+    let items: Vec<Bound<'_, PyAny>> = items.collect::<PyResult<_>>()?;
+    Ok(items.iter().map(|item| limit(item, missing)).collect())
 }
 
 fn check_count(expected: usize, found: usize) -> PyResult<()> {
@@ -249,7 +212,7 @@ fn check_count(expected: usize, found: usize) -> PyResult<()> {
         return Ok(());
     }
     Err(PyValueError::new_err(format!(
-        "bounds: expected one pair, or a pair for each of {expected} coordinates, found {found}"
+        "bounds: expected one pair, a pair for each of {expected} coordinates, or two arrays of that length, found {found}"
     )))
 }
 

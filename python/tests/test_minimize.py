@@ -144,6 +144,9 @@ BOUNDS: list[object] = [
     np.array([[2.5, np.inf]] * 3),
     type("Bounds", (), {"lb": 2.5, "ub": np.inf})(),
     type("Bounds", (), {"lb": np.full(3, 2.5), "ub": np.full(3, np.inf)})(),
+    (np.full(3, 2.5), np.full(3, np.inf)),
+    ([2.5, 2.5, 2.5], [None, 7, np.inf]),
+    np.array([[2.5, 2.5, 2.5], [9, 9, 9]]),
 ]
 
 
@@ -168,6 +171,37 @@ def test_bounds_differ_by_coordinate() -> None:
     np.testing.assert_allclose(result.x, [1, 2, 2, 4], atol=1e-5)
 
 
+@pytest.mark.parametrize("method", METHODS)
+def test_boxes_hold_at_every_point(method: str) -> None:
+    bounds = [(-1, 0.5), (3, 4), (2, 2), (None, 3.5), (0, 10)]
+    seen: list[Vector] = []
+
+    def watched(x: Vector) -> tuple[float, Vector]:
+        seen.append(x)
+        return distances(x)
+
+    result = bundlenet.minimize(watched, np.zeros(5), method=method, bounds=bounds, steps=300)
+    lower, upper = [-1, 3, 2, -np.inf, 0], [0.5, 4, 2, 3.5, 10]
+    assert all((lower <= x).all() and (x <= upper).all() for x in seen)
+    np.testing.assert_array_equal(seen[0], [0, 3, 2, 0, 0])
+    np.testing.assert_allclose(result.x, [0.5, 3, 2, 3.5, 5], atol=0.5 if method in ("network", "adam") else 1e-3)
+
+
+def test_bounded_boxes_have_proofs() -> None:
+    rng = np.random.default_rng(3)
+    lower = rng.normal(size=20)
+    upper = lower + rng.exponential(size=20)
+    result = bundlenet.minimize(distances, np.zeros(20), bounds=(lower, upper))
+    assert result.status == "optimal"
+    np.testing.assert_allclose(result.x, np.clip(np.arange(1, 21), lower, upper), atol=1e-6)
+    assert result.certificate is not None and result.certificate <= 1e-7
+
+
+def test_two_arrays_for_two_variables_are_pairs() -> None:
+    result = bundlenet.minimize(distances, np.zeros(2), bounds=np.array([[0, 0.5], [1, 1.5]]))
+    np.testing.assert_allclose(result.x, [0.5, 1.5], atol=1e-6)
+
+
 def test_bounds_at_zero_are_those_of_the_library() -> None:
     at_zero = bundlenet.minimize(lambda x: distances(x + 2), np.ones(3), bounds=(0, None))
     np.testing.assert_allclose(at_zero.x, [0, 0, 1], atol=1e-6)
@@ -176,7 +210,9 @@ def test_bounds_at_zero_are_those_of_the_library() -> None:
 @pytest.mark.parametrize(
     ("bounds", "message"),
     [
-        ((0, 1), "coordinate 0 to be free or bounded on one side, found \\[0, 1\\]"),
+        ((1, 0), "between the limits of coordinate 0, found \\[1, 0\\]"),
+        (([0, 0], [1, 1]), "found 2"),
+        ((np.zeros(4), np.ones(4)), "found 4"),
         ([(0, None), (3, 2), (0, None)], "coordinate 1"),
         ([(0, None)] * 4, "found 4"),
         ([(0, None), 5, (0, None)], "coordinate 1, found 5"),

@@ -102,8 +102,8 @@ impl Program {
         };
         let mut program = microlp::Problem::new(direction);
         let bounds = |index: usize, at: f64| {
-            let low = at - reach;
-            (if domain.is_nonnegative(index) { low.max(0.0) } else { low }, at + reach)
+            let (lower, upper) = domain.limits(index);
+            (lower.max(at - reach), upper.min(at + reach))
         };
         let variables = start.iter().zip(&linear).enumerate();
         let point = variables.map(|(index, (&at, &cost))| program.add_var(cost, bounds(index, at))).collect();

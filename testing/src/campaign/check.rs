@@ -169,7 +169,11 @@ pub(super) fn is_ray(case: &Case, oracle: &mut dyn Oracle, solution: &Solution) 
     let sign = oracle.sense().sign();
     let length = |numbers: &[f64]| numbers.iter().map(|entry| entry * entry).sum::<f64>().sqrt();
     let domain = oracle.domain();
-    let is_inside = ray.iter().enumerate().all(|(index, &entry)| entry >= 0.0 || !domain.is_nonnegative(index));
+    let is_open = |(index, &entry): (usize, &f64)| {
+        let (lower, upper) = domain.limits(index);
+        entry == 0.0 || if entry < 0.0 { lower.is_infinite() } else { upper.is_infinite() }
+    };
+    let is_inside = ray.iter().enumerate().all(is_open);
     let far = 1e3 * length(&solution.point).max(case.variable);
     let mut value = |reach: f64| {
         let point: Vec<f64> = solution.point.iter().zip(ray).map(|(at, entry)| at + reach * entry).collect();

@@ -42,7 +42,13 @@ impl Oracle for Scaled {
     }
 
     fn domain(&self) -> Domain {
-        self.oracle.domain()
+        match self.oracle.domain() {
+            Domain::PerCoordinate(bounds) => Domain::between(bounds.into_iter().map(|bound| {
+                let (lower, upper) = bound.limits();
+                (self.variable * lower, self.variable * upper)
+            })),
+            simple => simple,
+        }
     }
 
     fn sense(&self) -> Sense {

@@ -590,12 +590,11 @@ fn multiplicities(oracle: &mut dyn Oracle) -> Result<Vec<f64>, EvaluationError> 
     }
 }
 
+/// Lower and upper corner of a box.
+type Corners = (Vec<f64>, Vec<f64>);
+
 /// A box that holds a minimiser: the part of the oracle's own box in the domain, or the domain if it is bounded.
-fn minimizer_box(
-    domain: &Domain,
-    dim: usize,
-    own: Option<(Vec<f64>, Vec<f64>)>,
-) -> Result<Option<(Vec<f64>, Vec<f64>)>, EvaluationError> {
+fn minimizer_box(domain: &Domain, dim: usize, own: Option<Corners>) -> Result<Option<Corners>, EvaluationError> {
     let Some(mut corners) = own else { return Ok(domain.corners(dim)) };
     check_box(dim, &corners)?;
     for (index, (low, high)) in corners.0.iter_mut().zip(&mut corners.1).enumerate() {
