@@ -20,6 +20,9 @@ const NEAR: f64 = 100.0;
 /// Largest number of consecutive null steps without a new cut; one more stalls the method.
 const MOST_REPEATS: usize = 10;
 
+/// Largest number of times that a step is lengthened before its trial point is evaluated.
+const MOST_STRETCHES: usize = 20;
+
 /// Share of the predicted decrease that the width of a value should not exceed.
 const WISHED_SHARE: f64 = 0.1;
 
@@ -311,7 +314,8 @@ impl<P: Proposer> BundleMethod<P> {
     /// Proposes until there is a trial point to evaluate. Returns what to evaluate, or the end of the method.
     /// An inexact master may promise a decrease and stay at the centre: then a shorter step is tried.
     fn aim(&mut self, function: &mut Function<'_>) -> Result<Aim, Progress> {
-        for _ in 0..=MOST_REPEATS {
+        let (mut stretches, mut retreats) = (0, 0);
+        while retreats <= MOST_REPEATS {
             self.propose(function.patience());
             if function.patience().is_over() {
                 return Err(Progress::Interrupted);
@@ -322,7 +326,8 @@ impl<P: Proposer> BundleMethod<P> {
             match self.hearing(function) {
                 Hearing::Lost => return Err(Progress::Noisy),
                 Hearing::Vague => return Ok(Aim::CentreAgain),
-                Hearing::Faint if self.proposer.stretch() => {
+                Hearing::Faint if stretches < MOST_STRETCHES && self.proposer.stretch() => {
+                    stretches += 1;
                     self.is_fresh = false;
                     continue;
                 }
@@ -336,6 +341,7 @@ impl<P: Proposer> BundleMethod<P> {
             if !is_known || !self.proposer.retreat() {
                 break;
             }
+            retreats += 1;
             self.is_fresh = false;
         }
         let is_noisy = self.model.centre().width + self.model.noise(&self.proposal) > 0.0;
