@@ -347,6 +347,8 @@ impl Oracle for PythonSum {
         let mut minorants = std::mem::take(&mut self.minorants);
         minorants.clear();
         let result = self.ask(None, point, &mut minorants);
+        // The value has no further cuts.
+        self.written_more.clear();
         if result.is_ok() {
             subgradient.copy_from_slice(&self.linear);
         }
@@ -419,9 +421,6 @@ impl PrimalOracle for PythonSum {
     /// A solution is a variable of its own, with the value 1. So a combination has the weights of the solutions.
     fn write_solutions(&mut self, solutions: &mut Solutions) {
         solutions.append(&self.written);
-    }
-
-    fn write_more_solutions(&mut self, solutions: &mut Solutions) {
         solutions.append(&self.written_more);
     }
 

@@ -5,6 +5,7 @@
 pub mod campaign;
 pub mod changes;
 pub mod clock;
+pub mod disturbed;
 pub mod enumeration;
 pub mod foreign;
 pub mod inequalities;

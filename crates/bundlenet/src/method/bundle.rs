@@ -20,15 +20,26 @@ const NEAR: f64 = 100.0;
 /// Largest number of consecutive null steps without a new cut; one more stalls the method.
 const MOST_REPEATS: usize = 10;
 
+/// Factor on a step that promises no more than the noise of the oracle, and the largest number of times that it is
+/// applied before an evaluation.
+const STRETCH: f64 = 10.0;
+const MOST_STRETCHES: usize = 20;
+
 /// Share of the predicted decrease that the width of a value should not exceed.
 const WISHED_SHARE: f64 = 0.1;
 
+/// What to evaluate next.
+enum Aim {
+    /// The trial point of the proposal. It may be the centre.
+    Trial { is_at_centre: bool },
+    /// The centre, again and more accurately.
+    CentreAgain,
+}
+
 /// How well the predicted decrease is heard in the noise of an oracle whose values are intervals.
 enum Hearing {
-    /// It is larger than the noise.
+    /// It is larger than the noise, or a more accurate value at the trial point would tell.
     Clear,
-    /// It is not, but that of a longer step may be.
-    Faint,
     /// The gap may be within the noise. A more accurate value at the centre would tell.
     Vague,
     /// The gap is within the noise, and the oracle is no more accurate.
@@ -111,14 +122,23 @@ impl<P: Proposer> BundleMethod<P> {
         other: &BundleMethod<Q>,
     ) -> Result<Progress, EvaluationError> {
         self.adopt(other);
-        self.seen.point.copy_from_slice(&other.model.centre().point);
+        self.go_to(function, &other.model.centre().point)
+    }
+
+    /// Evaluates at a point that no master has proposed, and moves the centre there. A second value at the centre counts
+    /// if it is better than the first.
+    fn go_to(&mut self, function: &mut Function<'_>, point: &[f64]) -> Result<Progress, EvaluationError> {
+        self.seen.point.copy_from_slice(point);
         function.visit(&mut self.seen, self.detail)?;
         self.best = self.best.min(self.seen.value);
-        let step = Proposal::step(&self.model.centre().point, &self.seen.point);
+        let centre = self.model.centre();
+        let is_kept = centre.is_exact && centre.point == point && centre.value <= self.seen.value;
+        let step = Proposal::step(&centre.point, point);
         let sight = self.model.look(&self.seen, &step);
-        self.model.update(&self.seen, sight, 1.0, &step, self.pruning);
+        self.model.update(&self.seen, sight, f64::from(!is_kept), &step, self.pruning);
         self.is_fresh = false;
-        Ok(Progress::Step(StepReport { is_serious: Some(true), cuts: Some(self.model.len()), ..StepReport::default() }))
+        let (is_serious, cuts) = (Some(!is_kept), Some(self.model.len()));
+        Ok(Progress::Step(StepReport { is_serious, cuts, ..StepReport::default() }))
     }
 
     pub(crate) fn model(&self) -> &P::Model {
@@ -271,27 +291,47 @@ impl<P: Proposer> BundleMethod<P> {
         WISHED_SHARE * self.proposal.decrease().max(self.tolerance * function.magnitude(self.best))
     }
 
-    /// What to do in the noise of an oracle whose values are intervals. `docs/oracle.md` has the theory.
-    fn hearing(&self, function: &Function<'_>) -> Hearing {
-        let centre = self.model.centre();
-        // The cuts may be too low by the one, the value of the centre too high by the other.
-        let noise = centre.width + self.seen.width;
-        if noise == 0.0 || self.proposal.decrease() > noise {
-            return Hearing::Clear;
-        }
-        let allowed = self.tolerance * function.magnitude(self.best);
-        if self.estimate() > allowed + noise {
-            return Hearing::Faint;
-        }
-        let accuracy = self.accuracy(function);
-        let is_deaf = self.seen.width > self.wish;
-        let is_asked = self.centre_wish <= 2.0 * accuracy;
-        if is_deaf || is_asked || centre.width <= accuracy { Hearing::Lost } else { Hearing::Vague }
+    /// The part of the predicted decrease that may be the oracle's: the value of the centre may be too high, and the cuts
+    /// too low.
+    fn noise(&self) -> f64 {
+        self.model.centre().width + self.model.noise(&self.proposal)
     }
 
-    /// Proposes until there is a trial point to evaluate. Returns whether it is the centre, or the end of the method.
+    /// Tries longer steps until one promises more than the noise of the oracle (Kiwiel, 2006). If a very long one does not,
+    /// the gap is within the noise. `docs/oracle.md` has the theory.
+    fn listen(&mut self, function: &Function<'_>) -> Hearing {
+        let eta = self.proposal.eta;
+        let longest = self.horizon.length(eta);
+        for _ in 0..MOST_STRETCHES {
+            if self.proposal.decrease() > self.noise() {
+                return Hearing::Clear;
+            }
+            if self.proposal.eta >= longest || !self.proposer.set_eta(STRETCH * self.proposal.eta) {
+                break;
+            }
+            self.is_fresh = false;
+            self.propose(function.patience());
+        }
+        let is_far = self.proposal.eta >= longest;
+        let is_small = self.estimate() <= self.tolerance * function.magnitude(self.best) + self.noise();
+        if !is_far && !is_small {
+            return Hearing::Clear;
+        }
+        if self.seen.width > self.wish {
+            return Hearing::Lost;
+        }
+        if self.proposer.set_eta(eta) {
+            self.is_fresh = false;
+            self.propose(function.patience());
+        }
+        let accuracy = self.accuracy(function);
+        let is_vague = self.model.centre().width > accuracy && self.centre_wish > 2.0 * accuracy;
+        if is_vague { Hearing::Vague } else { Hearing::Clear }
+    }
+
+    /// Proposes until there is a trial point to evaluate. Returns what to evaluate, or the end of the method.
     /// An inexact master may promise a decrease and stay at the centre: then a shorter step is tried.
-    fn aim(&mut self, function: &mut Function<'_>) -> Result<bool, Progress> {
+    fn aim(&mut self, function: &mut Function<'_>) -> Result<Aim, Progress> {
         for _ in 0..=MOST_REPEATS {
             self.propose(function.patience());
             if function.patience().is_over() {
@@ -300,29 +340,24 @@ impl<P: Proposer> BundleMethod<P> {
             if self.has_converged(function) {
                 return Err(Progress::Converged);
             }
-            match self.hearing(function) {
-                Hearing::Lost => return Err(Progress::Noisy),
-                Hearing::Vague => {
-                    self.seen.point.copy_from_slice(&self.model.centre().point);
-                    return Ok(true);
+            if self.noise() > 0.0 {
+                match self.listen(function) {
+                    Hearing::Clear => {}
+                    Hearing::Vague => return Ok(Aim::CentreAgain),
+                    Hearing::Lost => return Err(Progress::Noisy),
                 }
-                Hearing::Faint if self.proposer.stretch() => {
-                    self.is_fresh = false;
-                    continue;
-                }
-                Hearing::Faint | Hearing::Clear => {}
             }
             let is_at_centre = self.write_trial(function);
             let is_known = is_at_centre && self.model.centre().is_exact;
             if !is_known && self.repeats <= MOST_REPEATS {
-                return Ok(is_at_centre);
+                return Ok(Aim::Trial { is_at_centre });
             }
             if !is_known || !self.proposer.retreat() {
                 break;
             }
             self.is_fresh = false;
         }
-        let is_noisy = self.model.centre().width + self.seen.width > 0.0;
+        let is_noisy = self.proposal.decrease() <= self.noise();
         Err(if is_noisy { Progress::Noisy } else { Progress::Stalled })
     }
 
@@ -362,13 +397,17 @@ impl<P: Proposer> Minimize for BundleMethod<P> {
     fn step(&mut self, function: &mut Function<'_>) -> Result<Progress, EvaluationError> {
         // Propose: weights theta on the cuts, direction w = sum_i theta_i g_i, step length eta. Equations (3) and (4),
         // A1:5, A2:6-9.
-        let is_at_centre = match self.aim(function) {
-            Ok(is_at_centre) => is_at_centre,
+        let aim = match self.aim(function) {
+            Ok(aim) => aim,
             Err(end) => return Ok(end),
         };
         // Evaluate at the trial point centre - eta w. A1:6-7, A2:10-11.
         self.wish = self.accuracy(function);
         function.wish(self.wish);
+        let Aim::Trial { is_at_centre } = aim else {
+            self.centre_wish = self.wish;
+            return self.go_to(function, &self.model.centre().point.clone());
+        };
         let laggards = self.model.laggards();
         if !laggards.is_empty() {
             return self.step_of_some(&laggards, function);
@@ -389,13 +428,13 @@ impl<P: Proposer> Minimize for BundleMethod<P> {
         let is_serious = seen.value <= centre_value - SERIOUS_SHARE * proposal.decrease();
         let rise = seen.value - centre_value;
         let soft_share = proposal.centre_policy.share(is_serious, rise, proposal.decrease(), sight.reach);
-        // A second value at the centre counts if it is better than the first.
-        let is_better = seen.width == 0.0 || seen.value < centre_value;
-        let share = if is_at_centre { f64::from(is_better) } else { soft_share };
-        if share > 0.0 || is_at_centre {
-            self.centre_wish = if share < 1.0 && !is_at_centre { self.centre_wish.max(self.wish) } else { self.wish };
+        let share = if is_at_centre { 1.0 } else { soft_share };
+        if share > 0.0 {
+            self.centre_wish = if share < 1.0 { self.centre_wish.max(self.wish) } else { self.wish };
         }
-        self.horizon.learn(proposal.eta, -rise, proposal.decrease(), centre_value);
+        // In the noise of the oracle the function may have decreased by more.
+        let decrease = self.model.centre().width + seen.width - rise;
+        self.horizon.learn(proposal.eta, decrease, proposal.decrease(), centre_value);
         // Update bundle, centre and linearisation errors, A1:8, 10, 14, A2:12-14; then the step length, A1:10, 12.
         let is_new = self.model.update(seen, sight, share, proposal, self.pruning);
         let is_repeated = !is_serious && !is_new;

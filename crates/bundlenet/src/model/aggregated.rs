@@ -39,6 +39,8 @@ pub(crate) struct Bundle {
     is_free: bool,
     /// Products of all subgradients with the step from the centre to the last trial point, by place.
     slopes: Vec<f64>,
+    /// Widths of the values behind the cuts, by place; empty if all values are exact.
+    widths: Vec<f64>,
     /// Primal solutions by place. The last places may be missing; all are if no cut has a solution.
     primals: Vec<Option<Arc<Primal>>>,
 }
@@ -74,6 +76,7 @@ impl Bundle {
             weighing: Weighing::Master,
             is_free: *domain == Domain::Free,
             slopes: Vec::with_capacity(capacity),
+            widths: vec![],
             primals: vec![],
         };
         bundle.reserve(capacity);
@@ -84,7 +87,10 @@ impl Bundle {
     pub(crate) fn around(start: &Evaluation, domain: &Domain, cap: usize) -> Self {
         let centre = Centre::new(&start.point, start.value, start.width);
         let bundle = Self::new(centre, domain, cap.min(super::FIRST_CUTS));
-        bundle.with_cut(&start.subgradient, start.width, start.solutions.as_ref().map(Primal::of_all))
+        let primal = start.solutions.as_ref().map(Primal::of_all);
+        let mut bundle = bundle.with_cut(&start.subgradient, start.width, primal);
+        bundle.set_width(start.width);
+        bundle
     }
 
     /// Adds a cut with its linearisation error and, if they are kept, its primal solution.
@@ -344,8 +350,10 @@ impl Bundle {
             self.aggregate(weights, &mut aggregate);
             let error = weights.iter().map(|&(place, weight)| weight * self.errors[place]).sum();
             let primal = self.combined_primal(weights).map(Arc::new);
+            let width = self.mean_width(weights);
             by_weight.iter().take(2).for_each(|&place| self.forget(place));
             self.insert(&aggregate, error, primal);
+            self.set_width(width);
             return true;
         }
         false
@@ -355,6 +363,20 @@ impl Bundle {
     fn combined_primal(&self, weights: &[(usize, f64)]) -> Option<Primal> {
         let primal = |place: usize| self.primals.get(place)?.as_deref();
         Primal::combine_all(weights.iter().map(|&(place, weight)| (weight, primal(place))))
+    }
+
+    /// Weighted sum of the widths behind the cuts.
+    fn mean_width(&self, weights: &[(usize, f64)]) -> f64 {
+        let width = |place: usize| self.widths.get(place).copied().unwrap_or(0.0);
+        weights.iter().map(|&(place, weight)| weight * width(place)).sum()
+    }
+
+    /// Sets the width behind the newest cut.
+    fn set_width(&mut self, width: f64) {
+        if width > 0.0 || !self.widths.is_empty() {
+            self.widths.resize(self.errors.len(), 0.0);
+            self.widths[self.newest] = width;
+        }
     }
 
     /// Weighted sum of Gram rows: the products of every subgradient with the weighted sum of subgradients, by place.
@@ -411,6 +433,7 @@ impl Model for Bundle {
         let primal = seen.solutions.as_ref().map(|solutions| Arc::new(Primal::of_all(solutions)));
         let error = (1.0 - share) * sight.error + share * seen.width;
         let newest = self.insert(&seen.subgradient, error, primal);
+        self.set_width(seen.width);
         self.age(&proposal.weights, newest, pruning.lifetime);
         self.taken > taken
     }
@@ -425,6 +448,10 @@ impl Model for Bundle {
             saved.cuts.push(0, self.centre.value - self.errors[place] - rise, slope, primal);
         }
         saved
+    }
+
+    fn noise(&self, proposal: &Proposal) -> f64 {
+        self.mean_width(&proposal.weights)
     }
 
     fn primal(&self, proposal: &Proposal) -> Option<Primal> {

@@ -23,6 +23,8 @@ pub(crate) struct Cut {
     entries: Range<usize>,
     /// Linearisation error at the centre.
     pub(crate) error: f64,
+    /// Width of the oracle's value when the cut was made: the part of the error that may be the oracle's.
+    width: f64,
     /// Weight in the last proposal. The weights of a component add up to 1.
     pub(crate) weight: f64,
     /// Steps since it last had a weight.
@@ -94,6 +96,8 @@ pub(crate) struct ComponentBundle {
     unused: usize,
     /// Number of cuts taken so far.
     taken: u64,
+    /// Whether the value behind any of them was an interval.
+    is_noisy: bool,
     /// The metric: a step `d` costs `sum_j d_j^2 / (2 eta metric_j)`.
     metric: Vec<f64>,
     /// Unit of the metric, and the number of steps in which it will still be adjusted.
@@ -131,6 +135,7 @@ impl ComponentBundle {
             entries: vec![],
             unused: 0,
             taken: 0,
+            is_noisy: false,
             metric: vec![1.0; linear.len()],
             metric_unit: 1.0,
             metric_steps: 0,
@@ -151,17 +156,17 @@ impl ComponentBundle {
     /// The bundle of an evaluation: its point is the centre, its minorants are the cuts. Primal solutions come along if
     /// they are kept.
     pub(crate) fn around(start: &Evaluation, linear: &[f64]) -> Self {
-        let Evaluation { point, value, minorants, solutions, more_solutions, .. } = start;
+        let Evaluation { point, value, minorants, solutions, .. } = start;
         let mut bundle = Self::empty(Centre::new(point, *value, start.width), linear.to_vec(), minorants.len());
         for component in 0..minorants.len() {
             let (cut, bound) = (minorants.values()[component], minorants.bounds()[component]);
             bundle.components[component].value = bound;
             let primal = || primal_of(solutions.as_ref(), component);
-            bundle.insert(component, minorants.subgradient(component), bound - cut, primal);
+            bundle.insert(component, minorants.subgradient(component), (bound - cut, bound - cut), primal);
         }
-        for (place, (component, value, subgradient)) in minorants.more().enumerate() {
-            let primal = || primal_of(more_solutions.as_ref(), place);
-            bundle.insert(component, subgradient, minorants.bounds()[component] - value, primal);
+        for (index, (component, value, subgradient)) in minorants.more().enumerate() {
+            let error = minorants.bounds()[component] - value;
+            bundle.insert_more(component, subgradient, (error, 0.0), (start, index));
         }
         bundle
     }
@@ -325,20 +330,35 @@ impl ComponentBundle {
 
     /// Adds the cuts of some components, evaluated at another point. True if the model has changed.
     fn insert_some(&mut self, which: &[usize], seen: &Evaluation) -> bool {
-        let Evaluation { point, minorants, solutions, more_solutions, .. } = seen;
+        let Evaluation { point, minorants, solutions, .. } = seen;
         let way: Vec<f64> = self.centre.point.iter().zip(point).map(|(to, from)| to - from).collect();
         let mut is_new = false;
         for (index, &component) in which.iter().enumerate() {
-            let subgradient = minorants.subgradient(index);
-            let error = self.components[component].value - (minorants.values()[index] + sparse_dot(subgradient, &way));
-            is_new |= self.insert(component, subgradient, error, || primal_of(solutions.as_ref(), index)).1;
+            let (subgradient, cut) = (minorants.subgradient(index), minorants.values()[index]);
+            let error = self.components[component].value - (cut + sparse_dot(subgradient, &way));
+            let numbers = (error, minorants.bounds()[index] - cut);
+            is_new |= self.insert(component, subgradient, numbers, || primal_of(solutions.as_ref(), index)).1;
         }
-        for (place, (index, value, subgradient)) in minorants.more().enumerate() {
-            let error = self.components[which[index]].value - (value + sparse_dot(subgradient, &way));
-            let primal = || primal_of(more_solutions.as_ref(), place);
-            is_new |= self.insert(which[index], subgradient, error, primal).1;
+        for (index, (place, value, subgradient)) in minorants.more().enumerate() {
+            let error = self.components[which[place]].value - (value + sparse_dot(subgradient, &way));
+            is_new |= self.insert_more(which[place], subgradient, (error, 0.0), (seen, index));
         }
         is_new
+    }
+
+    /// Adds further cut `index` of an evaluation. If solutions are kept, a cut without one is not used. True if the model
+    /// has changed.
+    fn insert_more(
+        &mut self,
+        component: usize,
+        subgradient: (&[u32], &[f64]),
+        numbers: (f64, f64),
+        (seen, index): (&Evaluation, usize),
+    ) -> bool {
+        let Some(solutions) = &seen.solutions else { return self.insert(component, subgradient, numbers, || None).1 };
+        let place = seen.minorants.len() + index;
+        place < solutions.len()
+            && self.insert(component, subgradient, numbers, || primal_of(seen.solutions.as_ref(), place)).1
     }
 
     /// Adds cuts of an earlier run.
@@ -347,7 +367,7 @@ impl ComponentBundle {
             let component = cut.component as usize;
             let at_centre = cut.constant + sparse_dot(cut.slope, &self.centre.point);
             let error = self.components[component].value - at_centre;
-            self.insert(component, cut.slope, error, || cut.primal.cloned());
+            self.insert(component, cut.slope, (error, 0.0), || cut.primal.cloned());
         }
         self
     }
@@ -389,24 +409,25 @@ impl ComponentBundle {
         }
     }
 
-    /// Adds a cut with its linearisation error. If the cut exists already, it keeps the smaller error and the primal
+    /// Adds a cut with its linearisation error and the width of its value. If the cut exists already, it keeps the smaller error and the primal
     /// solution of that one. Returns its place, and whether the model has changed.
     fn insert(
         &mut self,
         component: usize,
         (coordinates, entries): (&[u32], &[f64]),
-        error: f64,
+        (error, width): (f64, f64),
         primal: impl FnOnce() -> Option<Arc<Primal>>,
     ) -> (usize, bool) {
         // Errors are nonnegative by convexity, up to round-off.
         let error = error.max(0.0);
+        self.is_noisy |= width > 0.0;
         let hash = hash(coordinates, entries);
         let is_twin = |cut: &Cut| cut.hash == hash && self.subgradient(cut) == (coordinates, entries);
         if let Some(twin) = self.components[component].cuts.iter().position(is_twin) {
             let cut = &mut self.components[component].cuts[twin];
             let is_tighter = error < cut.error * (1.0 - 1e-9);
             if error < cut.error {
-                cut.error = error;
+                (cut.error, cut.width) = (error, width);
                 cut.primal = primal();
             }
             cut.age = 0;
@@ -429,7 +450,7 @@ impl ComponentBundle {
         let component = &mut self.components[component];
         let weight = f64::from(u8::from(component.cuts.is_empty()));
         component.push(
-            Cut { id, entries: start..self.entries.len(), error, weight, age: 0, hash, primal: primal() },
+            Cut { id, entries: start..self.entries.len(), error, width, weight, age: 0, hash, primal: primal() },
             &products,
         );
         self.products = products;
@@ -489,6 +510,7 @@ impl ComponentBundle {
         self.scatter = sums;
         let cuts = &self.components[component].cuts;
         let primal = combined_primal(cuts.iter()).map(Arc::new);
+        let width = cuts.iter().map(|cut| cut.weight * cut.width).sum();
         let mut by_weight: Vec<(f64, u64)> = cuts.iter().map(|cut| (cut.weight, cut.id)).collect();
         by_weight.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
         by_weight.truncate(count);
@@ -496,7 +518,7 @@ impl ComponentBundle {
         let is_lightest = |cut: &Cut| by_weight.iter().any(|(_, id)| *id == cut.id);
         self.unused += self.components[component].retain(|cut| !is_lightest(cut));
         // The aggregate may equal an existing cut that has a weight already.
-        let (place, _) = self.insert(component, (&coordinates, &entries), error, || primal);
+        let (place, _) = self.insert(component, (&coordinates, &entries), (error, width), || primal);
         let cuts = &mut self.components[component].cuts;
         cuts[place].weight = if cuts.len() == 1 { 1.0 } else { cuts[place].weight + weight };
     }
@@ -545,8 +567,7 @@ const FARTHEST: f64 = 100.0;
 
 /// The primal solution of a component, if they are kept.
 pub(crate) fn primal_of(solutions: Option<&Solutions>, component: usize) -> Option<Arc<Primal>> {
-    let solutions = solutions.filter(|solutions| component < solutions.len())?;
-    Some(Arc::new(Primal::of(solutions, component..component + 1)))
+    solutions.map(|solutions| Arc::new(Primal::of(solutions, component..component + 1)))
 }
 
 /// The weighted sum of the cuts' primal solutions, if all cuts with a weight have one.
@@ -617,13 +638,13 @@ impl Model for ComponentBundle {
             self.make_room(index, pruning.cap);
             let error = (1.0 - share) * self.new_errors[index] + share * (bound - value);
             let primal = || primal_of(seen.solutions.as_ref(), index);
-            is_new |= self.insert(index, seen.minorants.subgradient(index), error, primal).1;
+            is_new |= self.insert(index, seen.minorants.subgradient(index), (error, bound - value), primal).1;
         }
-        for (place, (index, value, subgradient)) in seen.minorants.more().enumerate() {
+        for (index, (component, value, subgradient)) in seen.minorants.more().enumerate() {
             let rest = (1.0 - share) * sparse_dot(subgradient, &self.way);
-            self.make_room(index, pruning.cap);
-            let error = self.components[index].value - value + rest;
-            is_new |= self.insert(index, subgradient, error, || primal_of(seen.more_solutions.as_ref(), place)).1;
+            self.make_room(component, pruning.cap);
+            let error = self.components[component].value - value + rest;
+            is_new |= self.insert_more(component, subgradient, (error, 0.0), (seen, index));
         }
         self.centre.move_towards(seen, share);
         if self.bytes() > pruning.bytes {
@@ -675,6 +696,14 @@ impl Model for ComponentBundle {
         true
     }
 
+    fn noise(&self, _proposal: &Proposal) -> f64 {
+        if !self.is_noisy {
+            return 0.0;
+        }
+        let cuts = self.components.iter().flat_map(|component| &component.cuts);
+        cuts.map(|cut| cut.weight * cut.width).sum()
+    }
+
     fn primal(&self, _proposal: &Proposal) -> Option<Primal> {
         combined_primal(self.components.iter().flat_map(|component| &component.cuts))
     }
@@ -697,7 +726,7 @@ impl ComponentBundle {
 
     pub(crate) fn insert_cut(&mut self, component: usize, (subgradient, error): &SparseCut) {
         let (coordinates, entries): (Vec<u32>, Vec<f64>) = subgradient.iter().copied().unzip();
-        self.insert(component, (&coordinates, &entries), *error, || None);
+        self.insert(component, (&coordinates, &entries), (*error, 0.0), || None);
     }
 }
 

@@ -63,6 +63,10 @@ pub(crate) trait Model {
         false
     }
 
+    /// The weighted sum of the widths of the values behind the cuts, with the weights of the last proposal: the part of
+    /// `sigma` that may be the oracle's.
+    fn noise(&self, proposal: &Proposal) -> f64;
+
     /// The weighted sum of the cuts' primal solutions, with the weights of the last proposal, if they are kept.
     fn primal(&self, proposal: &Proposal) -> Option<Primal>;
 }

@@ -75,6 +75,18 @@ impl SavedCuts {
         self.components.len()
     }
 
+    /// Multiplies the cuts and the solutions of each component by its own factor.
+    pub(crate) fn scale_each(&mut self, factor: impl Fn(usize) -> f64) {
+        let components = &self.components;
+        let factor = |index: usize| factor(components[index] as usize);
+        self.lines.scale_each(factor);
+        for (index, primal) in self.primals.iter_mut().enumerate() {
+            if let Some(primal) = primal {
+                *primal = Arc::new(primal.scaled(factor(index)));
+            }
+        }
+    }
+
     pub(crate) fn iter(&self) -> impl Iterator<Item = SavedCut<'_>> + Clone {
         (0..self.len()).map(|index| SavedCut {
             component: self.components[index],

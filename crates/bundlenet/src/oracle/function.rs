@@ -65,8 +65,6 @@ pub(crate) struct Evaluation {
     pub(crate) minorants: Minorants,
     /// Solutions of the subproblems, if they are kept.
     pub(crate) solutions: Option<Solutions>,
-    /// Solutions of the further cuts, if they are kept.
-    pub(crate) more_solutions: Option<Solutions>,
 }
 
 impl Evaluation {
@@ -234,6 +232,11 @@ impl<'a> Function<'a> {
         self.multiplicities.get(component).copied().unwrap_or(1.0)
     }
 
+    /// Multiplicities of the components; empty if all are 1.
+    pub(crate) fn multiplicities(&self) -> &[f64] {
+        &self.multiplicities
+    }
+
     /// Number of components; 1 unless the function is a sum.
     pub(crate) fn components(&self) -> usize {
         self.components
@@ -328,33 +331,31 @@ impl<'a> Function<'a> {
         components: &[usize],
         evaluation: &mut Evaluation,
     ) -> Result<(), EvaluationError> {
+        let Evaluation { point, minorants, solutions, is_partial, .. } = evaluation;
+        *is_partial = true;
         let begin = Instant::now();
-        evaluation.is_partial = true;
-        let result = self.call_components(Some(components), &evaluation.point, &mut evaluation.minorants);
-        let result = result.and_then(|_| self.write_solutions(Some(components), evaluation));
+        let result = self.call_components(Some(components), point, minorants);
+        let result = result.and_then(|_| self.write_solutions(Some(components), minorants.owners(), solutions));
         self.seconds += begin.elapsed().as_secs_f64();
         result
     }
 
     /// Evaluates at the point of an evaluation and fills in all but the scaled value.
     fn ask(&mut self, evaluation: &mut Evaluation, detail: Detail) -> Result<(), EvaluationError> {
-        let Evaluation { point, is_partial, subgradient, minorants, .. } = evaluation;
+        let Evaluation { point, unscaled, width, is_partial, subgradient, minorants, solutions, .. } = evaluation;
         *is_partial = false;
         let dim = self.dim;
         let begin = Instant::now();
         let result = match detail {
-            Detail::Whole => {
-                minorants.clear();
-                self.call(point, subgradient.numbers_mut(dim))
-            }
+            Detail::Whole => self.call(point, subgradient.numbers_mut(dim)),
             Detail::Components => self.call_components(None, point, minorants),
         };
-        let result = result.and_then(|value| self.write_solutions(None, evaluation).map(|()| value));
+        let owners = if detail == Detail::Components { minorants.owners() } else { &[] };
+        let result = result.and_then(|value| self.write_solutions(None, owners, solutions).map(|()| value));
         self.seconds += begin.elapsed().as_secs_f64();
-        let Evaluation { unscaled, width, subgradient, minorants, .. } = evaluation;
         (*unscaled, *width) = result?;
         match detail {
-            Detail::Whole => {}
+            Detail::Whole => minorants.clear(),
             Detail::Components => {
                 let sum = subgradient.numbers_mut(dim);
                 sum.copy_from_slice(self.linear());
@@ -465,33 +466,38 @@ impl<'a> Function<'a> {
     fn write_solutions(
         &mut self,
         which: Option<&[usize]>,
-        Evaluation { minorants, solutions, more_solutions, .. }: &mut Evaluation,
+        owners: &[usize],
+        solutions: &mut Option<Solutions>,
     ) -> Result<(), EvaluationError> {
-        let Some(primal) = self.oracle.as_primal().filter(|_| self.keeps_solutions) else { return Ok(()) };
-        let evaluation = self.evaluations;
-        let expected = which.map_or(self.components, <[usize]>::len);
-        let firsts = solutions.get_or_insert_default();
-        firsts.clear();
-        primal.write_solutions(firsts);
-        if firsts.is_empty() && evaluation == 1 {
-            self.keeps_solutions = false;
-            *solutions = None;
+        if !self.keeps_solutions {
             return Ok(());
         }
-        let more = more_solutions.get_or_insert_default();
-        more.clear();
-        primal.write_more_solutions(more);
-        check_solutions(evaluation, expected, firsts)?;
-        let owners: Vec<usize> = minorants.more().map(|(owner, ..)| owner).collect();
-        if !more.is_empty() {
-            check_solutions(evaluation, owners.len(), more)?;
+        let evaluation = self.evaluations;
+        let expected = which.map_or(self.components, <[usize]>::len);
+        let more = owners.len();
+        let mut written = solutions.take().unwrap_or_default();
+        written.clear();
+        if let Some(primal) = self.oracle.as_primal() {
+            primal.write_solutions(&mut written);
+        }
+        if written.is_empty() && evaluation == 1 {
+            self.keeps_solutions = false;
+            return Ok(());
+        }
+        let solutions = solutions.insert(written);
+        if solutions.len() != expected && solutions.len() != expected + more {
+            return Err(EvaluationError::SolutionCount { evaluation, expected, found: solutions.len() });
         }
         if !self.multiplicities.is_empty() {
-            let multiplicity = |index: usize| self.multiplicity(which.map_or(index, |which| which[index]));
-            firsts.scale_each(multiplicity);
-            more.scale_each(|index| multiplicity(owners[index]));
+            let place = |index: usize| if index < expected { index } else { owners[index - expected] };
+            let component = |index: usize| which.map_or(place(index), |which| which[place(index)]);
+            solutions.scale_each(|index| self.multiplicity(component(index)));
         }
-        Ok(())
+        let mut numbers = solutions.costs().iter().chain(solutions.rows().entries());
+        match numbers.find(|number| !number.is_finite()) {
+            Some(&found) => Err(EvaluationError::Solution { evaluation, found }),
+            None => Ok(()),
+        }
     }
 
     /// Checks a point and counts an evaluation.
@@ -545,7 +551,7 @@ impl<'a> Function<'a> {
         match cuts_of {
             CutsOf::Components => each.collect(),
             CutsOf::Whole => {
-                let linear = Fingerprint::new().numbers(sum.linear());
+                let linear = Fingerprint::new().numbers(sum.linear()).numbers(&self.multiplicities);
                 let all = each.try_fold(linear, |hash, next| Some(hash.whole(next?)));
                 vec![all.map(Fingerprint::finish)]
             }
@@ -554,7 +560,7 @@ impl<'a> Function<'a> {
 
     /// Scaled value at the origin of a component's minorant with the given scaled slope, if it has one.
     pub(crate) fn reprice(&mut self, component: usize, (coordinates, entries): (&[u32], &[f64])) -> Option<f64> {
-        let factor = self.factor() * self.multiplicity(component);
+        let factor = self.factor();
         let sum = self.oracle.as_sum()?;
         let entries: Vec<f64> = entries.iter().map(|entry| entry / factor).collect();
         sum.reprice(component, coordinates, &entries)
@@ -563,10 +569,10 @@ impl<'a> Function<'a> {
     }
 
     /// Scaled minorant of a component that belongs to a primal solution: its value at the origin, and its slope. Sets
-    /// the cost of the solution. Both have the multiplicity of the component as a factor; the oracle sees neither.
+    /// the cost of the solution. Here both have the multiplicity of the component as a factor, in the oracle neither.
     pub(crate) fn line_of(&mut self, component: usize, solution: &mut Primal) -> Option<(f64, Vec<(u32, f64)>)> {
-        let (sign_and_scale, dim, multiplicity) = (self.factor(), self.dim, self.multiplicity(component));
-        let factor = sign_and_scale * multiplicity;
+        let (dim, multiplicity) = (self.dim, self.multiplicity(component));
+        let factor = self.factor() * multiplicity;
         solution.variables.iter_mut().for_each(|(_, value)| *value /= multiplicity);
         let (cost, mut slope) = self.oracle.as_primal()?.line_of(component, solution)?;
         solution.variables.iter_mut().for_each(|(_, value)| *value *= multiplicity);
@@ -638,18 +644,6 @@ fn first_unusable(numbers: &[f64]) -> Option<usize> {
 
 fn check_value(evaluation: usize, found: f64) -> Result<(), EvaluationError> {
     if found.is_finite() { Ok(()) } else { Err(EvaluationError::Value { evaluation, found }) }
-}
-
-/// Checks the number of solutions, and that all their numbers are finite.
-fn check_solutions(evaluation: usize, expected: usize, solutions: &Solutions) -> Result<(), EvaluationError> {
-    if solutions.len() != expected {
-        return Err(EvaluationError::SolutionCount { evaluation, expected, found: solutions.len() });
-    }
-    let mut numbers = solutions.costs().iter().chain(solutions.rows().entries());
-    match numbers.find(|number| !number.is_finite()) {
-        Some(&found) => Err(EvaluationError::Solution { evaluation, found }),
-        None => Ok(()),
-    }
 }
 
 fn check_entries(evaluation: usize, entries: &[f64]) -> Result<(), EvaluationError> {

@@ -266,6 +266,11 @@ impl Minorants {
         (0..self.more.values.len()).map(cut)
     }
 
+    /// Place of the component of every further cut.
+    pub(crate) fn owners(&self) -> &[usize] {
+        &self.owners
+    }
+
     /// Whether all values are exact.
     pub(crate) fn are_exact(&self) -> bool {
         self.bounds.is_empty()

@@ -15,19 +15,13 @@ use super::{Oracle, Solutions};
 /// A run asks for them through [`Oracle::as_primal`] if [`Settings::primal`](crate::Settings::primal) is set.
 pub trait PrimalOracle: Oracle {
     /// Pushes the solutions that belong to the value and the subgradient of the last evaluation: one for each component
-    /// of a [`SumOracle`](crate::SumOracle), in order, or a single one for any other oracle. `solutions` is empty
-    /// before. The oracle chooses the numbers of the variables; two components have no number in common.
+    /// of a [`SumOracle`](crate::SumOracle), in order, or a single one for any other oracle. Those of further cuts may
+    /// follow, in the order of the cuts; cuts without a solution are then not used. `solutions` is empty before. The
+    /// oracle chooses the numbers of the variables; two components have no number in common.
     ///
     /// The last evaluation was one of the whole function or one of its components. An oracle that pushes nothing after
     /// the first evaluation of a run has no solutions; the run then goes on without them.
     fn write_solutions(&mut self, solutions: &mut Solutions);
-
-    /// Pushes the solutions that belong to the further cuts of the last evaluation by component
-    /// ([`Minorants::push_more`](crate::Minorants::push_more)), in order. Without them, a combination with a further cut
-    /// has no primal solution.
-    fn write_more_solutions(&mut self, solutions: &mut Solutions) {
-        let _ = solutions;
-    }
 
     /// The minorant of a component that belongs to a solution of an earlier run, with the present data: its value at
     /// the origin, and the entries of its slope. All numbers are in the problem's own sense. `None` if the solution is
@@ -72,6 +66,12 @@ impl Primal {
     pub(crate) fn combine_all<'a>(parts: impl Iterator<Item = (f64, Option<&'a Self>)> + Clone) -> Option<Self> {
         let are_known = parts.clone().next().is_some() && parts.clone().all(|(_, part)| part.is_some());
         are_known.then(|| Self::combine(parts.filter_map(|(weight, part)| Some((weight, part?)))))
+    }
+
+    /// A multiple of the solution.
+    pub(crate) fn scaled(&self, factor: f64) -> Self {
+        let variables = self.variables.iter().map(|&(variable, value)| (variable, factor * value));
+        Self { cost: factor * self.cost, variables: variables.collect() }
     }
 
     /// The weighted sum of solutions.

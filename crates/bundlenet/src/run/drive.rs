@@ -4,7 +4,7 @@ use std::ops::ControlFlow;
 use std::time::Instant;
 
 use super::observe::{Observer, Record};
-use super::reuse::{Reuse, reuse};
+use super::reuse::{Reuse, divide, reuse};
 use super::runaway::Runaway;
 use super::settings::{Limits, Settings};
 use super::solution::{ROUND_OFF, Solution, Status, TraceRow};
@@ -103,7 +103,8 @@ impl<'a, M: Minimize + ?Sized> Run<'a, M> {
         let memory = match (self.save(0), &self.left_cuts, begun_with.memory()) {
             (Some(Saved { cuts_of, cuts, step_length, .. }), ..) => Some(self.memory(cuts_of, cuts, step_length)),
             (None, Some(Inherited { cuts, step_length }), Some(memory)) => {
-                let (cuts, step_length) = (cuts.clone(), *step_length);
+                let (mut cuts, step_length) = (cuts.clone(), *step_length);
+                divide(&mut cuts, memory.cuts_of, self.function.multiplicities());
                 Some(self.memory(memory.cuts_of, cuts, step_length))
             }
             // Cuts of the same function stay valid.
@@ -120,7 +121,9 @@ impl<'a, M: Minimize + ?Sized> Run<'a, M> {
 
     /// The cuts with numbers above `since`, and the step length. `None` if there are no cuts.
     pub(crate) fn save(&self, since: u64) -> Option<Saved> {
-        self.method.as_ref()?.save(since).filter(|saved| saved.newest > 0)
+        let mut saved = self.method.as_ref()?.save(since).filter(|saved| saved.newest > 0)?;
+        divide(&mut saved.cuts, saved.cuts_of, self.function.multiplicities());
+        Some(saved)
     }
 
     /// The best value so far, in the problem's sense.

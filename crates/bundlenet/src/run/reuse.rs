@@ -130,6 +130,9 @@ pub(crate) fn reuse(state: &State, function: &mut Function<'_>, start: &Evaluati
             outcome.dropped += 1;
         }
     }
+    if cuts_of == CutsOf::Components {
+        multiply(&mut cuts, function.multiplicities());
+    }
     let refuted = refuted(&cuts, components.len(), function, start);
     if refuted.contains(&true) {
         let mut sound = SavedCuts::default();
@@ -141,6 +144,21 @@ pub(crate) fn reuse(state: &State, function: &mut Function<'_>, start: &Evaluati
         }
     }
     (cuts, Reuse { components, unusable: 0 })
+}
+
+/// Turns cuts of single components into cuts of components with multiplicities.
+fn multiply(cuts: &mut SavedCuts, multiplicities: &[f64]) {
+    if !multiplicities.is_empty() {
+        cuts.scale_each(|component| multiplicities[component]);
+    }
+}
+
+/// Turns cuts of components with multiplicities into cuts of single components. States have these, because multiplicities
+/// may change.
+pub(crate) fn divide(cuts: &mut SavedCuts, cuts_of: CutsOf, multiplicities: &[f64]) {
+    if !multiplicities.is_empty() && cuts_of == CutsOf::Components {
+        cuts.scale_each(|component| 1.0 / multiplicities[component]);
+    }
 }
 
 /// Adds the line that a cut of changed data has now. `None` if it has none, or if that is unknown.
