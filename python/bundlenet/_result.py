@@ -87,8 +87,12 @@ class Result(dict[str, Any]):
         lines = []
         with np.printoptions(threshold=10, edgeitems=3):
             for name, value in self.items():
-                is_trace = isinstance(value, Trace)
-                text = f"{len(value.step)} rows of {', '.join(value._fields)}" if is_trace else repr(value)
+                if isinstance(value, Trace):
+                    text = f"{len(value.step)} rows of {', '.join(value._fields)}"
+                elif name == "primal" and value is not None:
+                    text = f"{len(value)} rows of component, weight, solution"
+                else:
+                    text = repr(value)
                 indented = text.replace("\n", "\n" + " " * (width + 2))
                 lines.append(f"{name:>{width}}: {indented}")
         return "\n".join(lines)

@@ -82,13 +82,11 @@ pub(crate) struct Fingerprints {
 /// A user's fingerprint and the number that stands for it.
 struct Fingerprint {
     object: Py<PyAny>,
-    /// Cuts have the multiplicity of their component as a factor, so it is part of the fingerprint.
-    multiplicity: f64,
     number: u64,
 }
 
-/// The objects, multiplicities and numbers of all fingerprints, and the next number.
-pub(crate) type FingerprintRows = (Vec<Option<(Py<PyAny>, f64, u64)>>, u64);
+/// The objects and numbers of all fingerprints, and the next number.
+pub(crate) type FingerprintRows = (Vec<Option<(Py<PyAny>, u64)>>, u64);
 
 impl Fingerprints {
     /// The number of a component's fingerprint.
@@ -97,27 +95,25 @@ impl Fingerprints {
     }
 
     /// The fingerprints of a sum. One that is equal to the earlier one has its number. `objects` may be `None`.
-    pub(crate) fn follow(&self, objects: &Bound<'_, PyAny>, multiplicities: &[f64]) -> PyResult<Self> {
+    pub(crate) fn follow(&self, objects: &Bound<'_, PyAny>) -> PyResult<Self> {
         let mut new = Self { each: vec![], next: self.next };
         if objects.is_none() {
             return Ok(new);
         }
-        for ((index, object), &multiplicity) in objects.try_iter()?.enumerate().zip(multiplicities) {
+        for (index, object) in objects.try_iter()?.enumerate() {
             let object = object?;
             if object.is_none() {
                 new.each.push(None);
                 continue;
             }
             let number = match self.each.get(index) {
-                Some(Some(old)) if old.multiplicity == multiplicity && object.eq(old.object.bind(objects.py()))? => {
-                    old.number
-                }
+                Some(Some(old)) if object.eq(old.object.bind(objects.py()))? => old.number,
                 _ => {
                     new.next += 1;
                     new.next - 1
                 }
             };
-            new.each.push(Some(Fingerprint { object: object.unbind(), multiplicity, number }));
+            new.each.push(Some(Fingerprint { object: object.unbind(), number }));
         }
         Ok(new)
     }
@@ -134,13 +130,13 @@ impl Fingerprints {
 
     /// All content.
     pub(crate) fn to_rows(&self, py: Python<'_>) -> FingerprintRows {
-        let row = |each: &Fingerprint| (each.object.clone_ref(py), each.multiplicity, each.number);
+        let row = |each: &Fingerprint| (each.object.clone_ref(py), each.number);
         (self.each.iter().map(|each| each.as_ref().map(row)).collect(), self.next)
     }
 
     /// The inverse of [`Fingerprints::to_rows`].
     pub(crate) fn from_rows((rows, next): FingerprintRows) -> Self {
-        let fingerprint = |(object, multiplicity, number)| Fingerprint { object, multiplicity, number };
+        let fingerprint = |(object, number)| Fingerprint { object, number };
         Self { each: rows.into_iter().map(|row| row.map(fingerprint)).collect(), next }
     }
 }

@@ -261,7 +261,6 @@ pub(crate) struct Outcome {
 }
 
 /// Runs a method: on this thread, or on as many others as asked for.
-#[expect(clippy::too_many_arguments, reason = "the parts of a run")]
 pub(crate) fn run(
     py: Python<'_>,
     oracle: &mut (dyn Oracle + Send),

@@ -142,7 +142,7 @@ impl PythonSum {
 
     /// Takes over the solutions of earlier runs, and compares their fingerprints with those of `sum`.
     pub(crate) fn begin_with(&mut self, content: &mut Content, sum: &Bound<'_, PyAny>) -> PyResult<()> {
-        self.fingerprints = content.fingerprints.follow(&sum.getattr("fingerprints")?, &self.multiplicities)?;
+        self.fingerprints = content.fingerprints.follow(&sum.getattr("fingerprints")?)?;
         self.solved = std::mem::take(&mut content.solved);
         Ok(())
     }
@@ -426,14 +426,11 @@ impl PrimalOracle for PythonSum {
 
     /// The same combination of the lines of all solutions.
     fn line_of(&mut self, component: usize, solution: &mut Primal) -> Option<(f64, Vec<(u32, f64)>)> {
-        let total: f64 = solution.variables.iter().map(|(_, weight)| weight).sum();
         let (mut constant, mut slope) = (0.0, vec![]);
-        for (id, weight) in &mut solution.variables {
-            // After a change of the multiplicity the weights have another sum.
-            *weight /= total;
-            let (value, entries) = self.line(component, *id)?;
-            constant += *weight * value;
-            slope.extend(entries.into_iter().map(|(at, entry)| (at, *weight * entry)));
+        for &(id, weight) in &solution.variables {
+            let (value, entries) = self.line(component, id)?;
+            constant += weight * value;
+            slope.extend(entries.into_iter().map(|(at, entry)| (at, weight * entry)));
         }
         Some((constant, slope))
     }

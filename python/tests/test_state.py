@@ -87,11 +87,11 @@ def test_a_solution_that_is_no_longer_feasible_is_dropped() -> None:
     assert result.reuse is not None and result.reuse["dropped"] >= 2 and result.reuse["repriced"] >= 8
 
 
-def test_multiplicities_are_part_of_the_data() -> None:
+def test_multiplicities_may_change() -> None:
     state = State()
     bundlenet.minimize(distances(np.ones(5)), START, state=state)
     result = bundlenet.minimize(distances(np.ones(5), multiplicities=[1, 1, 1, 1, 7]), START, state=state)
-    assert result.success and result.reuse is not None and result.reuse["repriced"] >= 2
+    assert result.success and result.reuse is not None and result.reuse["dropped"] == 0
     assert result.primal is not None
     assert sum(weight for index, weight, _ in result.primal if index == 4) == pytest.approx(7.0)
 

@@ -569,14 +569,11 @@ impl<'a> Function<'a> {
     }
 
     /// Scaled minorant of a component that belongs to a primal solution: its value at the origin, and its slope. Sets
-    /// the cost of the solution. Here both have the multiplicity of the component as a factor, in the oracle neither.
+    /// the cost of the solution.
     pub(crate) fn line_of(&mut self, component: usize, solution: &mut Primal) -> Option<(f64, Vec<(u32, f64)>)> {
-        let (dim, multiplicity) = (self.dim, self.multiplicity(component));
-        let factor = self.factor() * multiplicity;
-        solution.variables.iter_mut().for_each(|(_, value)| *value /= multiplicity);
+        let (factor, dim) = (self.factor(), self.dim);
         let (cost, mut slope) = self.oracle.as_primal()?.line_of(component, solution)?;
-        solution.variables.iter_mut().for_each(|(_, value)| *value *= multiplicity);
-        solution.cost = multiplicity * cost;
+        solution.cost = cost;
         slope.iter_mut().for_each(|(_, entry)| *entry *= factor);
         let is_entry = |(at, entry): &(u32, f64)| (*at as usize) < dim && entry.abs() <= LARGEST_ENTRY;
         let is_usable = cost.is_finite()
