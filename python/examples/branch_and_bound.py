@@ -29,12 +29,13 @@ def knapsack(box: int, is_forbidden: NDArray[np.bool_], u: Vector) -> tuple[floa
     reduced = costs[box] - u
     best = np.zeros(capacities[box] + 1)
     takes = np.zeros((ITEMS, len(best)), dtype=bool)
-    for item in np.flatnonzero((reduced < 0.0) & ~is_forbidden):
+    for item in map(int, np.flatnonzero((reduced < 0.0) & ~is_forbidden)):
         weight = weights[box, item]
         taken = best[: len(best) - weight] + reduced[item]
         takes[item, weight:] = taken < best[weight:]
         best[weight:] = np.minimum(best[weight:], taken)
-    chosen, room = [], int(capacities[box])
+    chosen: list[int] = []
+    room = int(capacities[box])
     for item in range(ITEMS - 1, -1, -1):
         if takes[item, room]:
             chosen.append(item)

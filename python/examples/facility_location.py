@@ -95,7 +95,7 @@ if len(sys.argv) > 1:
     for site, customer in np.argwhere(x > 1e-3):
         ends = np.array([sites[site], customers[customer]])
         axes.plot(*ends.T, color="tab:blue", alpha=min(1.0, float(x[site, customer])), linewidth=1, zorder=1)
-    axes.scatter(*customers.T, s=demands, color="tab:gray", zorder=2)
-    axes.scatter(*sites.T, s=120, marker="s", color="tab:orange", zorder=3)
+    axes.scatter(customers[:, 0], customers[:, 1], s=demands, color="tab:gray", zorder=2)
+    axes.scatter(sites[:, 0], sites[:, 1], s=120, marker="s", color="tab:orange", zorder=3)
     axes.set(xticks=[], yticks=[], title="Service in the primal solution")
     figure.savefig(sys.argv[1], bbox_inches="tight", metadata={"Date": None})

@@ -25,7 +25,7 @@ Edges = NDArray[np.int64]
 random = np.random.default_rng(1)
 cities = random.uniform(size=(60, 2))
 distances = np.linalg.norm(cities[:, None] - cities[None, :], axis=2)
-EACH = np.arange(len(cities))
+EACH = np.arange(len(cities), dtype=np.int64)
 
 
 def one_tree(lengths: Vector) -> Edges:
@@ -48,7 +48,8 @@ def dual(distances: Vector) -> bundlenet.Sum:
 
     def line(edges: Edges) -> tuple[float, Edges, Vector]:
         """Length of a 1-tree, and the number of its edges at each city."""
-        return float(distances[tuple(edges.T)].sum()), EACH, np.bincount(edges.ravel(), minlength=len(EACH)) + 0.0
+        degrees = np.bincount(edges.ravel(), minlength=len(EACH)).astype(float)
+        return float(distances[tuple(edges.T)].sum()), EACH, degrees
 
     def component(x: Vector) -> tuple[float, Edges, Vector, Edges]:
         edges = one_tree(distances + x[:, None] + x[None, :])
@@ -107,6 +108,6 @@ if len(sys.argv) > 1:
     figure, axes = plt.subplots(figsize=(5, 5))
     for a, b in np.argwhere(np.triu(x) > 1e-3):
         axes.plot(*cities[[a, b]].T, color="tab:blue", alpha=min(1.0, float(x[a, b])), zorder=1)
-    axes.scatter(*cities.T, s=15, color="tab:orange", zorder=2)
+    axes.scatter(cities[:, 0], cities[:, 1], s=15, color="tab:orange", zorder=2)
     axes.set(xticks=[], yticks=[], title="Shares of the edges in the combination of 1-trees")
     figure.savefig(sys.argv[1], bbox_inches="tight", metadata={"Date": None})

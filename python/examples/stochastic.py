@@ -13,6 +13,7 @@ HiGHS solves each scenario to the gap that the method wishes for. The incumbent 
 import sys
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,7 +34,7 @@ ship = random.uniform(1.0, 9.0, size=(PLANTS, CUSTOMERS))
 demand = random.uniform(0.0, 30.0, size=(SCENARIOS, CUSTOMERS))
 
 
-def model(scenarios: list[int], probability: float) -> tuple[highspy.Highs, list[highspy.highs.highs_var]]:
+def model(scenarios: list[int], probability: float) -> tuple[Any, list[Any]]:
     """The problem of some scenarios with common plants."""
     highs = highspy.Highs()
     highs.silent()
@@ -68,11 +69,12 @@ def subproblem(scenario: int, u: Vector, accuracy: float) -> tuple[tuple[float, 
     highs.setOptionValue("mip_rel_gap", 0.0)
     highs.run()
     info = highs.getInfo()
-    built = np.round(np.array(highs.getSolution().col_value)[[plant.index for plant in plants]])
+    values = np.array(highs.getSolution().col_value, dtype=np.float64)
+    built: Vector = np.round(values[[plant.index for plant in plants]])
     interval = (info.objective_function_value, min(info.mip_dual_bound, info.objective_function_value))
     if scenario > 0:
-        return interval, (scenario - 1) * PLANTS + np.arange(PLANTS), built
-    return interval, np.arange((SCENARIOS - 1) * PLANTS), np.tile(-built, SCENARIOS - 1)
+        return interval, (scenario - 1) * PLANTS + np.arange(PLANTS, dtype=np.int64), built
+    return interval, np.arange((SCENARIOS - 1) * PLANTS, dtype=np.int64), np.tile(-built, SCENARIOS - 1)
 
 
 dual = bundlenet.Sum([partial(subproblem, scenario) for scenario in range(SCENARIOS)])

@@ -19,8 +19,9 @@ pub(crate) fn interval(object: &Bound<'_, PyAny>) -> PyResult<Interval> {
         None => object.extract().map(|value| (value, value)),
     };
     found.map(|(cut, bound)| Interval { cut, bound }).map_err(|_| {
-        let found = object.get_type();
-        PyTypeError::new_err(format!("value: expected a number or a pair (cut, bound), found {found}"))
+        let (found, is_tuple) = (object.get_type(), object.is_instance_of::<PyTuple>());
+        let expected = if is_tuple { "a number or a pair (cut, bound) of numbers" } else { "a number" };
+        PyTypeError::new_err(format!("value: expected {expected}, found {found}"))
     })
 }
 

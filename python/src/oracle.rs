@@ -124,7 +124,7 @@ fn optimize(
     let is_sum = is_sum(fun)?;
     if !is_sum && !fun.is_callable() {
         let found = fun.get_type();
-        return Err(PyTypeError::new_err(format!("fun: expected a function or a Sum, found {found}")));
+        return Err(PyTypeError::new_err(format!("fun: expected a function, found {found}")));
     }
     if !is_sum && executor.is_some() {
         return Err(PyTypeError::new_err("executor: expected a Sum as fun, found a function"));
@@ -178,8 +178,8 @@ fn start_point(x0: Option<&Bound<'_, PyAny>>, known: &[f64], linear: Option<&[f6
             let (expected, found) = (given.len(), known.len());
             Err(PyValueError::new_err(format!("state: expected {expected} variables, found {found}")))
         }
-        None if known.is_empty() => Err(PyValueError::new_err(
-            "x0: expected a start, because neither a state nor a linear part has one, found None",
+        None if known.is_empty() => Err(PyTypeError::new_err(
+            "x0: expected real numbers, because there is no state and no linear part, found None",
         )),
         _ => Ok(known.to_vec()),
     }
