@@ -570,6 +570,7 @@ fn an_option_that_the_method_does_not_have_is_refused() {
         let value = match info.name {
             "model" => model,
             "cuts" => "component",
+            "evaluate" => "laggards",
             "strategy" => "soft",
             "max_bytes" => "2000000",
             _ => "7",
