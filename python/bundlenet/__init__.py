@@ -7,6 +7,7 @@
 """
 
 from ._bundlenet import (
+    Check,
     Dual,
     FacilityLocation,
     GeneralizedAssignment,
@@ -14,16 +15,21 @@ from ._bundlenet import (
     NetworkDesign,
     Problem,
     Progress,
+    State,
     TrainingProgress,
+    Violation,
     __version__,
+    check,
     maximize,
     minimize,
     solve_batch,
     train,
 )
 from ._result import OracleError, Result, Trace
+from ._sum import Sum
 
 __all__ = [
+    "Check",
     "Dual",
     "FacilityLocation",
     "GeneralizedAssignment",
@@ -33,9 +39,13 @@ __all__ = [
     "Problem",
     "Progress",
     "Result",
+    "State",
+    "Sum",
     "Trace",
     "TrainingProgress",
+    "Violation",
     "__version__",
+    "check",
     "maximize",
     "minimize",
     "solve_batch",

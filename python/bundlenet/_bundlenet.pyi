@@ -8,8 +8,10 @@ from numpy.typing import ArrayLike, NDArray
 from typing_extensions import Self, disjoint_base
 
 from ._result import Result
+from ._sum import Sum
 
 __all__ = [
+    "Check",
     "Dual",
     "FacilityLocation",
     "GeneralizedAssignment",
@@ -17,8 +19,11 @@ __all__ = [
     "NetworkDesign",
     "Problem",
     "Progress",
+    "State",
     "TrainingProgress",
+    "Violation",
     "__version__",
+    "check",
     "maximize",
     "minimize",
     "run_program",
@@ -34,14 +39,21 @@ class _Bounds(Protocol):
     lb: Any
     ub: Any
 
+class _Executor(Protocol):
+    """The method of `concurrent.futures.Executor` that is used."""
+
+    def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Any: ...
+
 _Path: TypeAlias = str | os.PathLike[str]
 _Pair: TypeAlias = tuple[float | None, float | None]
-_Fun: TypeAlias = Callable[[NDArray[np.float64]], tuple[SupportsFloat, ArrayLike]]
+_Interval: TypeAlias = tuple[SupportsFloat, SupportsFloat]
+# A function may also have a parameter `accuracy`.
+_Fun: TypeAlias = Callable[..., tuple[SupportsFloat | _Interval, ArrayLike]]
 _Sense: TypeAlias = Literal["min", "max"]
 
 def minimize(
-    fun: _Fun,
-    x0: ArrayLike,
+    fun: _Fun | Sum,
+    x0: ArrayLike | None = None,
     *,
     method: str = "auto",
     options: Mapping[str, Any] | None = None,
@@ -54,10 +66,12 @@ def minimize(
     tolerance: float = 1e-7,
     callback: Callable[[Progress], object] | None = None,
     threads: int | None = None,
+    state: State | None = None,
+    executor: _Executor | None = None,
 ) -> Result: ...
 def maximize(
-    fun: _Fun,
-    x0: ArrayLike,
+    fun: _Fun | Sum,
+    x0: ArrayLike | None = None,
     *,
     method: str = "auto",
     options: Mapping[str, Any] | None = None,
@@ -70,6 +84,8 @@ def maximize(
     tolerance: float = 1e-7,
     callback: Callable[[Progress], object] | None = None,
     threads: int | None = None,
+    state: State | None = None,
+    executor: _Executor | None = None,
 ) -> Result: ...
 def solve_batch(
     problems: Iterable[Problem],
@@ -94,6 +110,7 @@ def train(
     callback: Callable[[TrainingProgress], object] | None = None,
     threads: int | None = None,
 ) -> Model: ...
+def check(fun: _Fun | Sum, points: Iterable[ArrayLike], *, sense: _Sense = "min", whole: _Fun | None = None) -> Check: ...
 def run_program(arguments: Sequence[str]) -> int: ...
 @final
 class Progress:
@@ -115,6 +132,43 @@ class Progress:
     def nfev(self) -> int: ...
     @property
     def seconds(self) -> float: ...
+
+@final
+class Check:
+    @property
+    def ok(self) -> bool: ...
+    @property
+    def violations(self) -> list[Violation]: ...
+    @property
+    def nfev(self) -> int: ...
+    def __bool__(self) -> bool: ...
+
+@final
+class Violation:
+    @property
+    def kind(self) -> str: ...
+    @property
+    def message(self) -> str: ...
+    @property
+    def component(self) -> int | None: ...
+    @property
+    def points(self) -> list[int]: ...
+
+@final
+class State:
+    def __new__(cls) -> State: ...
+    @property
+    def x(self) -> NDArray[np.float64] | None: ...
+    @property
+    def value(self) -> float | None: ...
+    @property
+    def steps(self) -> int: ...
+    @property
+    def cuts(self) -> int: ...
+    def trust_cuts(self) -> None: ...
+    def copy(self) -> State: ...
+    def __copy__(self) -> State: ...
+    def __reduce__(self) -> tuple[Callable[..., State], tuple[Any, ...]]: ...
 
 @final
 class TrainingProgress:
@@ -166,6 +220,7 @@ class Problem:
         tolerance: float = 1e-7,
         callback: Callable[[Progress], object] | None = None,
         threads: int | None = None,
+        state: State | None = None,
     ) -> Result: ...
     def reference(
         self,

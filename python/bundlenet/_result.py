@@ -29,10 +29,11 @@ class Result(dict[str, Any]):
     x: NDArray[np.float64]
     #: Value at the best point.
     fun: float
-    #: Whether the run reached the optimum (`"optimal"` or `"converged"`) or the target.
+    #: Whether the run reached the optimum (`"optimal"` or `"converged"`) or the target. `"oracle-accuracy"` is no
+    #: success: the gap is larger than the tolerance, and more accurate values would reduce it.
     success: bool
     #: Why the run ended: `"optimal"`, `"converged"`, `"unbounded"`, `"step-limit"`, `"time-limit"`, `"oracle-call-limit"`, `"bound-reached"`,
-    #: `"interrupted"`, `"oracle-failed"` or `"stalled"`.
+    #: `"interrupted"`, `"oracle-failed"`, `"oracle-accuracy"` or `"stalled"`.
     status: str
     #: The status in a sentence.
     message: str
@@ -40,12 +41,19 @@ class Result(dict[str, Any]):
     nit: int
     #: Number of evaluations.
     nfev: int
+    #: Number of components that were evaluated: 1 for each evaluation of a function that is not a sum.
+    component_calls: int
     #: Estimated gap over `max(1, |fun|)`. The stop test compares it with the tolerance.
     estimate: float | None
     #: Proved gap over `max(1, |fun|)`. `None` if the run proves nothing.
     certificate: float | None
     #: Direction of length 1 along which the function is unbounded. `None` unless the status is `"unbounded"`.
     ray: NDArray[np.float64] | None
+    #: The primal solution: rows `(component, weight, solution)`. The weights of a component add up to its multiplicity.
+    #: `None` if the components return no solutions.
+    primal: list[tuple[int, float, Any]] | None
+    #: Number of cuts of the state that were `"kept"`, `"repriced"` and `"dropped"`. `None` if there were none.
+    reuse: dict[str, int] | None
     #: Wall time of the run in seconds.
     seconds: float
     #: Wall time of the evaluations in seconds.
@@ -79,8 +87,12 @@ class Result(dict[str, Any]):
         lines = []
         with np.printoptions(threshold=10, edgeitems=3):
             for name, value in self.items():
-                is_trace = isinstance(value, Trace)
-                text = f"{len(value.step)} rows of {', '.join(value._fields)}" if is_trace else repr(value)
+                if isinstance(value, Trace):
+                    text = f"{len(value.step)} rows of {', '.join(value._fields)}"
+                elif name == "primal" and value is not None:
+                    text = f"{len(value)} rows of component, weight, solution"
+                else:
+                    text = repr(value)
                 indented = text.replace("\n", "\n" + " " * (width + 2))
                 lines.append(f"{name:>{width}}: {indented}")
         return "\n".join(lines)

@@ -5,18 +5,25 @@
 // No panic reaches a user.
 #![warn(clippy::unwrap_used, clippy::expect_used)]
 
+mod answer;
+mod check;
 mod convert;
 mod failure;
+mod memory;
 mod model;
 mod oracle;
 mod problems;
 mod program;
 mod run;
+mod state;
+mod sum;
 mod train;
 
 /// The compiled part of the package `bundlenet`.
 #[pyo3::pymodule]
 mod _bundlenet {
+    #[pymodule_export]
+    use crate::check::{Check, Violation, check};
     #[pymodule_export]
     use crate::model::Model;
     #[pymodule_export]
@@ -27,6 +34,8 @@ mod _bundlenet {
     use crate::program::run_program;
     #[pymodule_export]
     use crate::run::Progress;
+    #[pymodule_export]
+    use crate::state::State;
     #[pymodule_export]
     use crate::train::{TrainingProgress, train};
 

@@ -1,18 +1,28 @@
 //! Python functions as oracles: `minimize` and `maximize`.
 
-use bundlenet::{Domain, Oracle, OracleError, Sense, Settings};
+use bundlenet::{Domain, Interval, Oracle, OracleError, Sense, Settings};
 use numpy::PyArray1;
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 
+use crate::answer::interval;
 use crate::convert::{read_vector, vector};
 use crate::model::Model;
 use crate::run::{Keywords, check_threads, run};
+use crate::state::State;
+use crate::sum::{Callable, PythonSum, is_sum, linear_of};
 
 /// Minimises a convex function. `fun(x)` returns the value and a subgradient at the point `x`.
 ///
-/// `fun` gets a new array at each call. It is called on the calling thread.
+/// `fun` gets a new array at each call. It is called on the calling thread. It may return `((cut, bound), subgradient)`
+/// if the value is known as an interval only: `f(y) >= cut + subgradient'(y - x)` for all `y`, and `f(x) <= bound`. If it
+/// has a parameter `accuracy`, it gets the width that the interval should have at most, `inf` if any will do. `fun` may
+/// also be a `Sum`.
+///
+/// The run starts at `x0`. With a `state` that is not empty, it starts at the point of the state instead; it uses the
+/// cuts of the state that are still valid, and updates the state. `x0` may be missing, or a number, if `fun` is a `Sum`
+/// with a linear part.
 ///
 /// `bounds` has a pair `(lower, upper)` for each coordinate, or one pair of numbers for all coordinates, or is a pair
 /// of arrays `(lower, upper)`, or a `scipy.optimize.Bounds`. `None` and infinity mean no bound. Equal sides fix a
@@ -33,15 +43,16 @@ use crate::run::{Keywords, check_threads, run};
 /// - The user pressed Ctrl-C.
 ///
 /// `OracleError` is raised if `fun` fails or returns unusable values. Its `__cause__` is the exception of `fun`. Its
-/// `result` is the best result so far. `threads` has no effect: no method calls `fun` in parallel.
+/// `result` is the best result so far. `executor` is a `concurrent.futures.Executor`, or another object with its method
+/// `submit`, that evaluates the components of a `Sum` in parallel. `threads` has no effect.
 #[pyfunction]
-#[pyo3(signature = (fun, x0, *, method="auto", options=None, model=None, bounds=None, steps=None, oracle_calls=None,
-    time_limit=None, target=None, tolerance=1e-7, callback=None, threads=None))]
+#[pyo3(signature = (fun, x0=None, *, method="auto", options=None, model=None, bounds=None, steps=None, oracle_calls=None,
+    time_limit=None, target=None, tolerance=1e-7, callback=None, threads=None, state=None, executor=None))]
 #[expect(clippy::too_many_arguments, reason = "keywords")]
 pub(crate) fn minimize(
     py: Python<'_>,
-    fun: Py<PyAny>,
-    x0: &Bound<'_, PyAny>,
+    fun: &Bound<'_, PyAny>,
+    x0: Option<&Bound<'_, PyAny>>,
     method: &str,
     options: Option<&Bound<'_, PyAny>>,
     model: Option<&Bound<'_, Model>>,
@@ -53,23 +64,26 @@ pub(crate) fn minimize(
     tolerance: f64,
     callback: Option<Py<PyAny>>,
     threads: Option<usize>,
+    state: Option<&Bound<'_, State>>,
+    executor: Option<Py<PyAny>>,
 ) -> PyResult<Py<PyAny>> {
     let keywords = Keywords { method, options, model, steps, oracle_calls, time_limit, target, tolerance };
     let settings = keywords.settings()?;
     check_threads(threads)?;
-    optimize(py, PythonOracle::new(fun, Sense::Minimize), x0, bounds, settings, callback.as_ref())
+    let task = Task { fun, x0, bounds, sense: Sense::Minimize, state: state.map(Bound::get), executor };
+    optimize(py, task, settings, callback.as_ref())
 }
 
 /// Maximises a concave function, such as the Lagrangian dual of a minimisation problem. The arguments are those of
 /// `minimize`.
 #[pyfunction]
-#[pyo3(signature = (fun, x0, *, method="auto", options=None, model=None, bounds=None, steps=None, oracle_calls=None,
-    time_limit=None, target=None, tolerance=1e-7, callback=None, threads=None))]
+#[pyo3(signature = (fun, x0=None, *, method="auto", options=None, model=None, bounds=None, steps=None, oracle_calls=None,
+    time_limit=None, target=None, tolerance=1e-7, callback=None, threads=None, state=None, executor=None))]
 #[expect(clippy::too_many_arguments, reason = "keywords")]
 pub(crate) fn maximize(
     py: Python<'_>,
-    fun: Py<PyAny>,
-    x0: &Bound<'_, PyAny>,
+    fun: &Bound<'_, PyAny>,
+    x0: Option<&Bound<'_, PyAny>>,
     method: &str,
     options: Option<&Bound<'_, PyAny>>,
     model: Option<&Bound<'_, Model>>,
@@ -81,44 +95,106 @@ pub(crate) fn maximize(
     tolerance: f64,
     callback: Option<Py<PyAny>>,
     threads: Option<usize>,
+    state: Option<&Bound<'_, State>>,
+    executor: Option<Py<PyAny>>,
 ) -> PyResult<Py<PyAny>> {
     let keywords = Keywords { method, options, model, steps, oracle_calls, time_limit, target, tolerance };
     let settings = keywords.settings()?;
     check_threads(threads)?;
-    optimize(py, PythonOracle::new(fun, Sense::Maximize), x0, bounds, settings, callback.as_ref())
+    let task = Task { fun, x0, bounds, sense: Sense::Maximize, state: state.map(Bound::get), executor };
+    optimize(py, task, settings, callback.as_ref())
+}
+
+/// The function of a run, and what belongs to it.
+struct Task<'a, 'py> {
+    fun: &'a Bound<'py, PyAny>,
+    x0: Option<&'a Bound<'py, PyAny>>,
+    bounds: Option<&'a Bound<'py, PyAny>>,
+    sense: Sense,
+    state: Option<&'a State>,
+    executor: Option<Py<PyAny>>,
 }
 
 fn optimize(
     py: Python<'_>,
-    mut oracle: PythonOracle,
-    start: &Bound<'_, PyAny>,
-    bounds: Option<&Bound<'_, PyAny>>,
-    settings: Settings,
+    Task { fun, x0, bounds, sense, state, executor }: Task<'_, '_>,
+    mut settings: Settings,
     callback: Option<&Py<PyAny>>,
 ) -> PyResult<Py<PyAny>> {
-    let function = oracle.function.bind(py);
-    if !function.is_callable() {
-        let found = function.get_type();
-        return Err(PyTypeError::new_err(format!("fun: expected a function, found {found}")));
+    let is_sum = is_sum(fun)?;
+    if !is_sum && !fun.is_callable() {
+        let found = fun.get_type();
+        return Err(PyTypeError::new_err(format!("fun: expected a function or a Sum, found {found}")));
     }
-    let mut start = vector(start, "x0")?;
-    oracle.dim = start.len();
-    if let Some(bounds) = bounds {
-        oracle.domain = Domain::between(limits(bounds, start.len())?);
+    if !is_sum && executor.is_some() {
+        return Err(PyTypeError::new_err("executor: expected a Sum as fun, found a function"));
     }
-    oracle.domain.project(&mut start);
-    let outcome = run(py, &mut oracle, Some(&start), settings, callback, None)?;
-    outcome.into_result(py, oracle.raised)
+    let mut loan = state.map(State::lend).transpose()?;
+    let linear = if is_sum { linear_of(fun)? } else { None };
+    let known = loan.as_ref().map_or(&[][..], |loan| loan.content.state.point());
+    let mut start = start_point(x0, known, linear.as_deref())?;
+    let domain = match bounds {
+        Some(bounds) => Domain::between(limits(bounds, start.len())?),
+        None => Domain::Free,
+    };
+    domain.project(&mut start);
+    let space = (start.len(), domain, sense);
+    if !is_sum {
+        let mut oracle = PythonOracle::new(fun, space)?;
+        let state = loan.as_mut().map(|loan| loan.content.for_another_function());
+        let outcome = run(py, &mut oracle, Some(&start), settings, callback, None, state)?;
+        return outcome.into_result(py, oracle.raised, None);
+    }
+    settings.primal = settings.method.has_cuts();
+    let mut oracle = PythonSum::new(fun, space, executor, settings.primal)?;
+    if let Some(loan) = &mut loan {
+        oracle.begin_with(&mut loan.content, fun)?;
+    }
+    let state = loan.as_mut().map(|loan| &mut loan.content.state);
+    let outcome = run(py, &mut oracle, Some(&start), settings, callback, None, state);
+    let solution = outcome.as_ref().ok().and_then(|outcome| outcome.solution.as_ref().ok());
+    let primal = solution.and_then(|solution| solution.primal.as_ref()).map(|primal| oracle.rows(py, primal));
+    let (primal, has_begun) = (primal.transpose(), solution.is_some());
+    if let Some(loan) = &mut loan {
+        oracle.end_with(&mut loan.content, has_begun);
+    }
+    outcome?.into_result(py, oracle.raised, primal?)
+}
+
+/// The start of a run: the point of the state, else `x0`, else 0. `x0` may be a number for all variables of a sum with
+/// a linear part.
+fn start_point(x0: Option<&Bound<'_, PyAny>>, known: &[f64], linear: Option<&[f64]>) -> PyResult<Vec<f64>> {
+    let given = match (x0, linear) {
+        (Some(x0), Some(linear)) => match x0.extract::<f64>() {
+            Ok(number) => Some(vec![number; linear.len()]),
+            Err(_) => Some(vector(x0, "x0")?),
+        },
+        (Some(x0), None) => Some(vector(x0, "x0")?),
+        (None, linear) => linear.map(|linear| vec![0.0; linear.len()]),
+    };
+    match given {
+        Some(given) if known.is_empty() => Ok(given),
+        Some(given) if given.len() != known.len() => {
+            let (expected, found) = (given.len(), known.len());
+            Err(PyValueError::new_err(format!("state: expected {expected} variables, found {found}")))
+        }
+        None if known.is_empty() => Err(PyValueError::new_err(
+            "x0: expected a start, because neither a state nor a linear part has one, found None",
+        )),
+        _ => Ok(known.to_vec()),
+    }
 }
 
 /// A Python function as an oracle.
-struct PythonOracle {
-    function: Py<PyAny>,
+pub(crate) struct PythonOracle {
+    function: Callable,
     dim: usize,
     domain: Domain,
     sense: Sense,
+    /// Wished width of the interval of the value.
+    accuracy: f64,
     /// The exception that the function raised.
-    raised: Option<PyErr>,
+    pub(crate) raised: Option<PyErr>,
 }
 
 impl Oracle for PythonOracle {
@@ -127,12 +203,20 @@ impl Oracle for PythonOracle {
     }
 
     fn evaluate(&mut self, point: &[f64], subgradient: &mut [f64]) -> Result<f64, OracleError> {
+        self.evaluate_within(point, subgradient).map(|interval| interval.bound)
+    }
+
+    fn evaluate_within(&mut self, point: &[f64], subgradient: &mut [f64]) -> Result<Interval, OracleError> {
         let called = Python::attach(|py| self.call(py, point, subgradient));
         called.map_err(|error| {
             let message = error.to_string();
             self.raised = Some(error);
             message.into()
         })
+    }
+
+    fn wish(&mut self, accuracy: f64) {
+        self.accuracy = accuracy;
     }
 
     fn domain(&self) -> Domain {
@@ -145,26 +229,19 @@ impl Oracle for PythonOracle {
 }
 
 impl PythonOracle {
-    /// An oracle without variables, to which `optimize` adds them and their bounds.
-    fn new(function: Py<PyAny>, sense: Sense) -> Self {
-        Self { function, dim: 0, domain: Domain::Free, sense, raised: None }
+    pub(crate) fn new(fun: &Bound<'_, PyAny>, (dim, domain, sense): (usize, Domain, Sense)) -> PyResult<Self> {
+        Ok(Self { function: Callable::new(fun)?, dim, domain, sense, accuracy: f64::INFINITY, raised: None })
     }
 
-    fn call(&self, py: Python<'_>, point: &[f64], subgradient: &mut [f64]) -> PyResult<f64> {
+    fn call(&self, py: Python<'_>, point: &[f64], subgradient: &mut [f64]) -> PyResult<Interval> {
         // A new array at each call, because the function may keep it.
-        let array = PyArray1::from_slice(py, point);
-        let returned = self.function.bind(py).call1((array,))?;
+        let returned = self.function.call(&PyArray1::from_slice(py, point), self.accuracy)?;
         let pair = returned.cast::<PyTuple>().ok().filter(|pair| pair.len() == 2).ok_or_else(|| {
             let found = returned.get_type();
             PyTypeError::new_err(format!("expected a tuple (value, subgradient), found {found}"))
         })?;
-        let value = pair.get_item(0)?;
-        let value: f64 = value.extract().map_err(|_| {
-            let found = value.get_type();
-            PyTypeError::new_err(format!("value: expected a number, found {found}"))
-        })?;
         read_vector(&pair.get_item(1)?, subgradient, "subgradient")?;
-        Ok(value)
+        interval(&pair.get_item(0)?)
     }
 }
 

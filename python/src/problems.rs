@@ -17,6 +17,7 @@ use crate::convert::{imported, matrix, vector, whole};
 use crate::failure::{at_start, exception};
 use crate::model::Model;
 use crate::run::{Interruption, Keywords, results, run, watched};
+use crate::state::State;
 
 /// An instance of one of the problem families.
 #[pyclass(frozen, subclass, module = "bundlenet")]
@@ -92,7 +93,7 @@ impl Problem {
     /// threads that evaluate the dual of a large instance, by default one for each core. The other arguments are those
     /// of `minimize`.
     #[pyo3(signature = (x0=None, *, method="auto", options=None, model=None, steps=None, oracle_calls=None,
-        time_limit=None, target=None, tolerance=1e-7, callback=None, threads=None))]
+        time_limit=None, target=None, tolerance=1e-7, callback=None, threads=None, state=None))]
     #[expect(clippy::too_many_arguments, reason = "keywords")]
     fn solve(
         &self,
@@ -108,12 +109,17 @@ impl Problem {
         tolerance: f64,
         callback: Option<Py<PyAny>>,
         threads: Option<usize>,
+        state: Option<&Bound<'_, State>>,
     ) -> PyResult<Py<PyAny>> {
         let keywords = Keywords { method, options, model, steps, oracle_calls, time_limit, target, tolerance };
         let settings = keywords.settings()?;
         let start = x0.map(|x0| vector(x0, "x0")).transpose()?;
         let mut dual = self.problem.dual();
-        run(py, &mut *dual, start.as_deref(), settings, callback.as_ref(), threads)?.into_result(py, None)
+        let mut loan = state.map(|state| state.get().lend()).transpose()?;
+        let state = loan.as_mut().map(|loan| loan.content.for_another_function());
+        // A state that is not empty has a start.
+        let start = start.as_deref().filter(|_| state.as_ref().is_none_or(|state| state.point().is_empty()));
+        run(py, &mut *dual, start, settings, callback.as_ref(), threads, state)?.into_result(py, None, None)
     }
 
     /// Computes the optimum of the dual to a relative gap of 1e-9, as `bundlenet reference` does. `certificate` is
@@ -128,7 +134,8 @@ impl Problem {
     ) -> PyResult<Py<PyAny>> {
         let limits = Limits { seconds: Some(time_limit), ..Limits::default() };
         let settings = Settings { limits, ..Settings::exact() };
-        run(py, &mut *self.problem.dual(), None, settings, callback.as_ref(), threads)?.into_result(py, None)
+        run(py, &mut *self.problem.dual(), None, settings, callback.as_ref(), threads, None)?
+            .into_result(py, None, None)
     }
 
     /// A bound on the optimum that holds in exact arithmetic, as a `fractions.Fraction`: the value of the dual at the
@@ -588,7 +595,7 @@ fn check_lengths(name: &str, lengths: &[usize]) -> PyResult<()> {
     Err(PyValueError::new_err(format!("{name}: expected arrays of the same length, found lengths {lengths:?}")))
 }
 
-fn sense_of(name: &str) -> PyResult<Sense> {
+pub(crate) fn sense_of(name: &str) -> PyResult<Sense> {
     match name {
         "min" => Ok(Sense::Minimize),
         "max" => Ok(Sense::Maximize),

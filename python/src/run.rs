@@ -8,15 +8,15 @@ use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use bundlenet::{
-    EvaluationError, Interrupt, InvalidSetting, Limits, Method, Observer, Oracle, Record, Settings, Solution, Solver,
-    Status,
+    EvaluationError, Interrupt, InvalidSetting, Limits, Method, Observer, Oracle, Record, Reuse, Settings, Solution,
+    Solver, State, Status,
 };
 use numpy::IntoPyArray;
 use pyo3::call::PyCallArgs;
 use pyo3::exceptions::{PyRecursionError, PyRuntimeError, PyStopIteration, PyValueError};
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
-use pyo3::types::{IntoPyDict, PyDict};
+use pyo3::types::{IntoPyDict, PyDict, PyList};
 use serde_json::{Map, Value};
 
 use crate::convert::{deserialized, imported};
@@ -268,6 +268,7 @@ pub(crate) fn run(
     settings: Settings,
     callback: Option<&Py<PyAny>>,
     threads: Option<usize>,
+    state: Option<&mut State>,
 ) -> PyResult<Outcome> {
     let _nested = Nested::begin()?;
     let interruption = Interruption::default();
@@ -279,6 +280,9 @@ pub(crate) fn run(
         if let Some(start) = start {
             solver = solver.start(start);
         }
+        if let Some(state) = state {
+            solver = solver.state(state);
+        }
         Ok::<_, InvalidSetting>(solver.solve(oracle))
     };
     let solution = match threads {
@@ -289,8 +293,14 @@ pub(crate) fn run(
 }
 
 impl Outcome {
-    /// The result, or the exception to raise instead. `raised` is the exception of a Python oracle, if there is one.
-    pub(crate) fn into_result(self, py: Python<'_>, raised: Option<PyErr>) -> PyResult<Py<PyAny>> {
+    /// The result, or the exception to raise instead. `raised` is the exception of a Python oracle, if there is one;
+    /// `primal` has the rows of the primal solution.
+    pub(crate) fn into_result(
+        self,
+        py: Python<'_>,
+        raised: Option<PyErr>,
+        primal: Option<Bound<'_, PyList>>,
+    ) -> PyResult<Py<PyAny>> {
         // A run that Ctrl-C ended has a result, its best point, unless it ended in the first evaluation.
         match self.interruption.into_raised() {
             Some(error) if !(is_interrupt(py, &error) && self.solution.is_ok()) => return Err(error),
@@ -299,20 +309,20 @@ impl Outcome {
         let mut solution =
             self.solution.map_err(|error| at_start(py, &error, raised.as_ref().map(|e| e.clone_ref(py))))?;
         if solution.status != Status::OracleFailed {
-            return result(py, solution);
+            return result(py, solution, primal);
         }
         if raised.as_ref().is_some_and(|error| is_interrupt(py, error)) {
             (solution.status, solution.failure) = (Status::Interrupted, None);
-            return result(py, solution);
+            return result(py, solution, primal);
         }
         let message = solution.failure.clone().unwrap_or_default();
-        let result = result(py, solution)?;
+        let result = result(py, solution, primal)?;
         Err(oracle_failed(py, &message, result, raised))
     }
 }
 
 /// A solution as a `Result` of Python.
-fn result(py: Python<'_>, solution: Solution) -> PyResult<Py<PyAny>> {
+fn result(py: Python<'_>, solution: Solution, primal: Option<Bound<'_, PyList>>) -> PyResult<Py<PyAny>> {
     static RESULT: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
     static TRACE: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
     let Solution { status, ref trace, .. } = solution;
@@ -334,15 +344,24 @@ fn result(py: Python<'_>, solution: Solution) -> PyResult<Py<PyAny>> {
         ("message", message.into_pyobject(py)?.into_any()),
         ("nit", solution.steps.into_pyobject(py)?.into_any()),
         ("nfev", solution.oracle_calls.into_pyobject(py)?.into_any()),
+        ("component_calls", solution.component_calls.into_pyobject(py)?.into_any()),
         ("estimate", solution.estimate.into_pyobject(py)?.into_any()),
         ("certificate", solution.certificate.into_pyobject(py)?.into_any()),
         ("ray", solution.ray.map(|ray| ray.into_pyarray(py)).into_pyobject(py)?.into_any()),
+        ("primal", primal.into_pyobject(py)?.into_any()),
+        ("reuse", solution.reuse.as_ref().map(|reuse| counts(py, reuse)).transpose()?.into_pyobject(py)?.into_any()),
         ("seconds", solution.seconds.into_pyobject(py)?.into_any()),
         ("oracle_seconds", solution.oracle_seconds.into_pyobject(py)?.into_any()),
         ("trace", trace),
     ]
     .into_py_dict(py)?;
     Ok(imported(py, &RESULT, "bundlenet._result", "Result")?.call((), Some(&fields))?.unbind())
+}
+
+/// How many cuts of an earlier run were used as they were, used with a new line, and dropped.
+fn counts<'py>(py: Python<'py>, reuse: &Reuse) -> PyResult<Bound<'py, PyDict>> {
+    let (reused, repriced) = (reuse.reused(), reuse.repriced());
+    [("kept", reused - repriced), ("repriced", repriced), ("dropped", reuse.total() - reused)].into_py_dict(py)
 }
 
 /// Whether a run reached the optimum, as far as it can know, or the target.
@@ -362,6 +381,7 @@ fn explanation(status: Status) -> &'static str {
         Status::BoundReached => "The value reached the target.",
         Status::Interrupted => "The user or the callback ended the run.",
         Status::OracleFailed => "The oracle failed.",
+        Status::OracleAccuracy => "The gap is within the accuracy of the oracle. It is not within the tolerance.",
         Status::Stalled => "The steps no longer change the point, and the gap is above the tolerance.",
         _ => "The run ended.",
     }
@@ -379,6 +399,6 @@ pub(crate) fn results(
     }
     let each = solutions
         .into_iter()
-        .map(|solution| Outcome { solution, interruption: Interruption::default() }.into_result(py, None));
+        .map(|solution| Outcome { solution, interruption: Interruption::default() }.into_result(py, None, None));
     each.collect()
 }

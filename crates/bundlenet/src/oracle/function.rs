@@ -475,11 +475,16 @@ impl<'a> Function<'a> {
         let evaluation = self.evaluations;
         let expected = which.map_or(self.components, <[usize]>::len);
         let more = owners.len();
-        let solutions = solutions.get_or_insert_default();
-        solutions.clear();
+        let mut written = solutions.take().unwrap_or_default();
+        written.clear();
         if let Some(primal) = self.oracle.as_primal() {
-            primal.write_solutions(solutions);
+            primal.write_solutions(&mut written);
         }
+        if written.is_empty() && evaluation == 1 {
+            self.keeps_solutions = false;
+            return Ok(());
+        }
+        let solutions = solutions.insert(written);
         if solutions.len() != expected && solutions.len() != expected + more {
             return Err(EvaluationError::SolutionCount { evaluation, expected, found: solutions.len() });
         }

@@ -19,7 +19,8 @@ pub trait PrimalOracle: Oracle {
     /// follow, in the order of the cuts; cuts without a solution are then not used. `solutions` is empty before. The
     /// oracle chooses the numbers of the variables; two components have no number in common.
     ///
-    /// The last evaluation was one of the whole function or one of its components.
+    /// The last evaluation was one of the whole function or one of its components. An oracle that pushes nothing after
+    /// the first evaluation of a run has no solutions; the run then goes on without them.
     fn write_solutions(&mut self, solutions: &mut Solutions);
 
     /// The minorant of a component that belongs to a solution of an earlier run, with the present data: its value at
