@@ -7,7 +7,7 @@ use bundlenet_linalg::sparse::{pairs, sparse_dot};
 /// What an oracle says of a function.
 #[derive(Clone, Debug, Default)]
 pub struct Disturbance {
-    /// Largest width of the intervals, relative to the value.
+    /// Largest width of the intervals.
     pub width: f64,
     /// Whether it follows a wish for accuracy.
     pub hears: bool,
@@ -98,7 +98,7 @@ impl Oracle for Disturbed {
 
     fn evaluate_within(&mut self, point: &[f64], subgradient: &mut [f64]) -> Result<Interval, OracleError> {
         let value = self.evaluate(point, subgradient)?;
-        Ok(self.interval(value, self.disturbance.width * value.abs()))
+        Ok(self.interval(value, self.disturbance.width))
     }
 
     fn wish(&mut self, accuracy: f64) {
@@ -137,12 +137,12 @@ impl SumOracle for Disturbed {
     }
 
     fn evaluate_components(&mut self, point: &[f64], minorants: &mut Minorants) -> Result<(), OracleError> {
-        let value = self.visit(point)?;
+        self.visit(point)?;
         let count: f64 = (0..self.components).map(|component| self.of(component)).sum();
         let latest = std::mem::take(&mut self.latest);
         let way: Vec<f64> = point.iter().zip(&self.point).map(|(to, from)| to - from).collect();
         for component in 0..self.components {
-            let width = self.disturbance.width * value.abs() / count;
+            let width = self.disturbance.width / count;
             let Interval { cut, bound } = self.interval(latest.values()[component], width);
             minorants.push_within(cut, bound, pairs(latest.subgradient(component)));
             if self.disturbance.has_more && !way.is_empty() {

@@ -103,7 +103,7 @@ pub(super) struct Truth {
 
 /// The sum of the absolute values of all terms of the function at a point. Of a function that is no sum, the slopes at
 /// the start tell the size of the terms.
-pub(super) fn size_at(oracle: &mut dyn Oracle, start: &[f64], point: &[f64]) -> f64 {
+pub fn size_at(oracle: &mut dyn Oracle, start: &[f64], point: &[f64]) -> f64 {
     let Some(sum) = oracle.as_sum() else {
         let mut slopes = vec![0.0; point.len()];
         let value = oracle.evaluate(start, &mut slopes).map_or(0.0, f64::abs);

@@ -13,7 +13,7 @@ mod run;
 mod scaled;
 mod tally;
 
-pub use check::{Fault, Kind};
+pub use check::{Fault, Kind, size_at};
 pub use draw::{Case, draw};
 pub use methods::{NAMES, method};
 pub use run::{Plan, campaign, run_case};

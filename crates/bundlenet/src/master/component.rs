@@ -63,8 +63,9 @@ impl Proposer for ComponentProposer {
         true
     }
 
-    fn stretch(&mut self) -> bool {
-        self.proximity.stretch()
+    fn set_eta(&mut self, eta: f64) -> bool {
+        self.proximity.set_eta(eta / self.share);
+        true
     }
 
     fn learn(&mut self, _cuts: &ComponentBundle, step: &Step<'_>) {

@@ -47,8 +47,8 @@ pub(crate) trait Proposer {
         false
     }
 
-    /// Lengthens the next step, after a proposal that promises no more than the noise of the oracle. False if it cannot.
-    fn stretch(&mut self) -> bool {
+    /// Sets the step length of the next proposal. False if it cannot.
+    fn set_eta(&mut self, _eta: f64) -> bool {
         false
     }
 

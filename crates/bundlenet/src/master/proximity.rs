@@ -49,9 +49,6 @@ const GROWTH: f64 = 3.0;
 /// meets values whose round-off spoils the model.
 pub(crate) const MOST_CHANGE: f64 = 1e3;
 
-/// Factor on the step length if it promises no more than the noise of the oracle.
-const STRETCH: f64 = 10.0;
-
 /// Constants of `adaptive` with cuts of the whole function, chosen on validation data and the academic functions
 /// (`docs/experiments.md`).
 mod adaptive {
@@ -156,13 +153,9 @@ impl Proximity {
         self.eta
     }
 
-    /// Lengthens the step, because the present one promises no more than the noise of the oracle (Kiwiel, 2006). False
-    /// if it is as long as can be.
-    pub(crate) fn stretch(&mut self) -> bool {
-        let longer = (STRETCH * self.eta).min(FINITE.1);
-        let is_longer = longer > self.eta;
-        self.eta = longer;
-        is_longer
+    /// Sets the step length.
+    pub(crate) fn set_eta(&mut self, eta: f64) {
+        self.eta = eta.clamp(FINITE.0, FINITE.1);
     }
 
     /// Rule for the next move of the centre. With cuts of components the centre moves in every step. The first step

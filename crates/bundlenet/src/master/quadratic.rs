@@ -75,8 +75,9 @@ impl Proposer for QuadraticProposer {
         Some(self.proximity.eta())
     }
 
-    fn stretch(&mut self) -> bool {
-        self.proximity.stretch()
+    fn set_eta(&mut self, eta: f64) -> bool {
+        self.proximity.set_eta(eta);
+        true
     }
 
     fn learn(&mut self, _bundle: &Bundle, step: &Step<'_>) {

@@ -20,6 +20,11 @@ const NEAR: f64 = 100.0;
 /// Largest number of consecutive null steps without a new cut; one more stalls the method.
 const MOST_REPEATS: usize = 10;
 
+/// Factor on a step that promises no more than the noise of the oracle, and the largest number of times that it is
+/// applied before an evaluation.
+const STRETCH: f64 = 10.0;
+const MOST_STRETCHES: usize = 20;
+
 /// Share of the predicted decrease that the width of a value should not exceed.
 const WISHED_SHARE: f64 = 0.1;
 
@@ -38,8 +43,6 @@ enum Aim {
 enum Hearing {
     /// It is larger than the noise, or a more accurate value at the trial point would tell.
     Clear,
-    /// It is not, but that of a longer step may be.
-    Faint,
     /// The gap may be within the noise. A more accurate value at the centre would tell.
     Vague,
     /// The gap is within the noise, and the oracle is no more accurate.
@@ -291,24 +294,42 @@ impl<P: Proposer> BundleMethod<P> {
         WISHED_SHARE * self.proposal.decrease().max(self.tolerance * function.magnitude(self.best))
     }
 
-    /// What to do in the noise of an oracle whose values are intervals. `docs/oracle.md` has the theory.
-    fn hearing(&self, function: &Function<'_>) -> Hearing {
-        let centre = self.model.centre();
-        // The value of the centre may be too high by the one, the cuts too low by the other.
-        let noise = centre.width + self.model.noise(&self.proposal);
-        if noise == 0.0 || self.proposal.decrease() > noise {
+    /// The part of the predicted decrease that may be the oracle's: the value of the centre may be too high, and the cuts
+    /// too low.
+    fn noise(&self) -> f64 {
+        self.model.centre().width + self.model.noise(&self.proposal)
+    }
+
+    /// Tries longer steps until one promises more than the noise of the oracle (Kiwiel, 2006). If a very long one does not,
+    /// the gap is within the noise. `docs/oracle.md` has the theory.
+    fn listen(&mut self, function: &Function<'_>) -> Hearing {
+        let eta = self.proposal.eta;
+        let longest = self.horizon.length(eta);
+        for _ in 0..MOST_STRETCHES {
+            if self.proposal.decrease() > self.noise() {
+                return Hearing::Clear;
+            }
+            if self.proposal.eta >= longest || !self.proposer.set_eta(STRETCH * self.proposal.eta) {
+                break;
+            }
+            self.is_fresh = false;
+            self.propose(function.patience());
+        }
+        let is_far = self.proposal.eta >= longest;
+        let is_small = self.estimate() <= self.tolerance * function.magnitude(self.best) + self.noise();
+        if !is_far && !is_small {
             return Hearing::Clear;
         }
-        let allowed = self.tolerance * function.magnitude(self.best);
-        if self.estimate() > allowed + noise {
-            return Hearing::Faint;
+        if self.seen.width > DEAF * self.wish {
+            return Hearing::Lost;
+        }
+        if self.proposer.set_eta(eta) {
+            self.is_fresh = false;
+            self.propose(function.patience());
         }
         let accuracy = self.accuracy(function);
-        match self.seen.width > DEAF * self.wish {
-            true => Hearing::Lost,
-            false if centre.width > accuracy && self.centre_wish > 2.0 * accuracy => Hearing::Vague,
-            false => Hearing::Clear,
-        }
+        let is_vague = self.model.centre().width > accuracy && self.centre_wish > 2.0 * accuracy;
+        if is_vague { Hearing::Vague } else { Hearing::Clear }
     }
 
     /// Proposes until there is a trial point to evaluate. Returns what to evaluate, or the end of the method.
@@ -322,14 +343,12 @@ impl<P: Proposer> BundleMethod<P> {
             if self.has_converged(function) {
                 return Err(Progress::Converged);
             }
-            match self.hearing(function) {
-                Hearing::Lost => return Err(Progress::Noisy),
-                Hearing::Vague => return Ok(Aim::CentreAgain),
-                Hearing::Faint if self.proposer.stretch() => {
-                    self.is_fresh = false;
-                    continue;
+            if self.noise() > 0.0 {
+                match self.listen(function) {
+                    Hearing::Clear => {}
+                    Hearing::Vague => return Ok(Aim::CentreAgain),
+                    Hearing::Lost => return Err(Progress::Noisy),
                 }
-                Hearing::Faint | Hearing::Clear => {}
             }
             let is_at_centre = self.write_trial(function);
             let is_known = is_at_centre && self.model.centre().is_exact;
@@ -341,7 +360,7 @@ impl<P: Proposer> BundleMethod<P> {
             }
             self.is_fresh = false;
         }
-        let is_noisy = self.model.centre().width + self.model.noise(&self.proposal) > 0.0;
+        let is_noisy = self.proposal.decrease() <= self.noise();
         Err(if is_noisy { Progress::Noisy } else { Progress::Stalled })
     }
 

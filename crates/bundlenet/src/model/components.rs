@@ -96,6 +96,8 @@ pub(crate) struct ComponentBundle {
     unused: usize,
     /// Number of cuts taken so far.
     taken: u64,
+    /// Whether the value behind any of them was an interval.
+    is_noisy: bool,
     /// The metric: a step `d` costs `sum_j d_j^2 / (2 eta metric_j)`.
     metric: Vec<f64>,
     /// Unit of the metric, and the number of steps in which it will still be adjusted.
@@ -133,6 +135,7 @@ impl ComponentBundle {
             entries: vec![],
             unused: 0,
             taken: 0,
+            is_noisy: false,
             metric: vec![1.0; linear.len()],
             metric_unit: 1.0,
             metric_steps: 0,
@@ -417,6 +420,7 @@ impl ComponentBundle {
     ) -> (usize, bool) {
         // Errors are nonnegative by convexity, up to round-off.
         let error = error.max(0.0);
+        self.is_noisy |= width > 0.0;
         let hash = hash(coordinates, entries);
         let is_twin = |cut: &Cut| cut.hash == hash && self.subgradient(cut) == (coordinates, entries);
         if let Some(twin) = self.components[component].cuts.iter().position(is_twin) {
@@ -693,6 +697,9 @@ impl Model for ComponentBundle {
     }
 
     fn noise(&self, _proposal: &Proposal) -> f64 {
+        if !self.is_noisy {
+            return 0.0;
+        }
         let cuts = self.components.iter().flat_map(|component| &component.cuts);
         cuts.map(|cut| cut.weight * cut.width).sum()
     }
