@@ -33,4 +33,7 @@ mod pages {
 
     #[doc = include_str!("../../docs/own-problem.md")]
     struct OwnProblem;
+
+    #[doc = include_str!("../../docs/oracle.md")]
+    struct Oracle;
 }

@@ -270,6 +270,7 @@ fn solve_reports_a_run() {
         let report = json(&[&arguments, cuts].concat());
         assert_eq!((&report["status"], &report["steps"]), (&"step-limit".into(), &30.into()));
         assert_eq!((&report["oracle_calls"], &report["method"]), (&31.into(), &method.into()));
+        assert_eq!(report["component_calls"].as_u64().unwrap() % 31, 0);
         let trace = report["trace"].as_array().unwrap();
         assert_eq!(trace.len(), 31);
         assert_eq!((&trace[0]["step"], trace[0]["value"].as_f64()), (&0.into(), Some(0.0)));
@@ -570,6 +571,7 @@ fn an_option_that_the_method_does_not_have_is_refused() {
         let value = match info.name {
             "model" => model,
             "cuts" => "component",
+            "evaluate" => "laggards",
             "strategy" => "soft",
             "max_bytes" => "2000000",
             _ => "7",

@@ -17,6 +17,7 @@ fn listed(names: &[&str]) -> String {
 fn value(option: &OptionInfo) -> Value {
     match option.name {
         "cuts" => "aggregated".into(),
+        "evaluate" => "laggards".into(),
         "strategy" => "soft".into(),
         "eta0" => 2.5.into(),
         "max_bytes" => 2_000_000.into(),

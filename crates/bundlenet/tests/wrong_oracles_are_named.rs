@@ -3,8 +3,8 @@
 use std::cell::Cell;
 
 use bundlenet::{
-    Check, Diagnosis, Domain, EvaluationError, FnOracle, Minorants, Oracle, OracleError, PrimalOracle, Rule, Sense,
-    Solutions, SumOracle, check, check_points,
+    Check, Diagnosis, Domain, EvaluationError, FnOracle, Interval, Minorants, Oracle, OracleError, PrimalOracle, Rule,
+    Sense, Solutions, SumOracle, check, check_points,
 };
 
 /// Mistakes of [`Sum`].
@@ -286,10 +286,14 @@ fn errors_of_evaluations() {
 /// At a kink, the whole function and the components may choose different subgradients.
 #[test]
 fn ties_are_no_violations() {
-    struct Tie;
+    struct Tie(Domain);
     impl Oracle for Tie {
         fn dim(&self) -> usize {
             1
+        }
+
+        fn domain(&self) -> Domain {
+            self.0.clone()
         }
 
         fn evaluate(&mut self, point: &[f64], subgradient: &mut [f64]) -> Result<f64, OracleError> {
@@ -316,5 +320,209 @@ fn ties_are_no_violations() {
         }
     }
     let points = [0.0, 1.0, -1.0].map(|entry| vec![entry]);
-    assert_eq!(check(&mut Tie, &points).unwrap().to_string(), "no violation at 3 points (14 evaluations)");
+    for (lower, upper) in [(-1.0, 0.0), (0.0, 1e-9), (-1e-9, 0.0), (f64::NEG_INFINITY, 0.0)] {
+        let mut tie = Tie(Domain::between([(lower, upper)]));
+        assert!(check(&mut tie, &points[..1]).unwrap().is_ok(), "{lower} {upper}");
+    }
+    assert_eq!(
+        check(&mut Tie(Domain::Free), &points).unwrap().to_string(),
+        "no violation at 3 points (14 evaluations)"
+    );
+}
+
+/// Mistakes of [`Wide`].
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Fault {
+    None,
+    /// Bounds of component 1 are below the value.
+    Bounds,
+    /// Cuts of component 1 are above the value.
+    Cuts,
+    /// The bound of the whole function is below the value.
+    WholeBounds,
+    /// The further cut of component 3 is too high.
+    FurtherCut,
+    /// The further cut of component 3 is right at the origin and has a wrong slope.
+    FurtherSlope,
+    /// The interval of the whole function is that of another function.
+    Apart,
+    /// The intervals of component 4 do not stay where they are.
+    Drift,
+    /// The whole function has every component once. All values are exact.
+    Once,
+    /// As it should be, with exact values.
+    Exact,
+    /// `reprice` multiplies by the multiplicity. All values are exact.
+    Reprice,
+}
+
+/// The function of [`Sum`], with multiplicities, random intervals and further cuts.
+struct Wide {
+    sum: Sum,
+    fault: Fault,
+    calls: u64,
+}
+
+impl Wide {
+    /// A number between 0 and 1 for each call.
+    fn random(&mut self) -> f64 {
+        self.calls += 1;
+        (self.calls as f64 * 0.618_033_988_749_895).fract()
+    }
+
+    /// An interval around a value. A fault leaves the value outside.
+    fn interval(&mut self, value: f64, is_low: bool, is_high: bool) -> Interval {
+        let is_exact = matches!(self.fault, Fault::Once | Fault::Exact | Fault::Reprice);
+        let sense = self.sum.sense.sign();
+        let width = sense * if is_exact { 0.0 } else { 0.01 * (self.sum.scale + value.abs()) };
+        let (below, above) = (self.random() * width, self.random() * width);
+        let (shift, below) = if is_low || is_high { (0.7 * width, 0.1 * below) } else { (0.0, below) };
+        let shift = if is_low { -shift } else { shift };
+        match () {
+            () if is_low => Interval { cut: value + shift - below, bound: value + shift },
+            () if is_high => Interval { cut: value + shift, bound: value + shift + above },
+            () => Interval { cut: value - below, bound: value + above },
+        }
+    }
+}
+
+impl Oracle for Wide {
+    fn dim(&self) -> usize {
+        DIM
+    }
+
+    fn sense(&self) -> Sense {
+        self.sum.sense
+    }
+
+    fn domain(&self) -> Domain {
+        Domain::between([(-1.0, 1.0), (2.0, 50.0), (0.5, 0.5), (f64::NEG_INFINITY, 7.0)])
+    }
+
+    fn evaluate(&mut self, x: &[f64], subgradient: &mut [f64]) -> Result<f64, OracleError> {
+        self.evaluate_within(x, subgradient).map(|interval| interval.bound)
+    }
+
+    fn evaluate_within(&mut self, x: &[f64], subgradient: &mut [f64]) -> Result<Interval, OracleError> {
+        let mut value: f64 = self.sum.linear.iter().zip(x).map(|(a, b)| a * b).sum();
+        subgradient.copy_from_slice(&self.sum.linear);
+        for component in 0..COUNT {
+            let (part, slope) = self.sum.component(component, x);
+            let factor = if self.fault == Fault::Once { 1.0 } else { self.multiplicity(component) };
+            value += factor * part;
+            subgradient.iter_mut().zip(slope).for_each(|(sum, entry)| *sum += factor * entry);
+        }
+        value += if self.fault == Fault::Apart { 1e4 * self.sum.scale } else { 0.0 };
+        Ok(self.interval(value, self.fault == Fault::WholeBounds, false))
+    }
+
+    fn as_sum(&mut self) -> Option<&mut dyn SumOracle> {
+        Some(self)
+    }
+}
+
+impl SumOracle for Wide {
+    fn component_count(&self) -> usize {
+        COUNT
+    }
+
+    fn linear(&self) -> &[f64] {
+        &self.sum.linear
+    }
+
+    fn evaluate_components(&mut self, x: &[f64], minorants: &mut Minorants) -> Result<(), OracleError> {
+        for component in 0..COUNT {
+            let (value, slope) = self.sum.component(component, x);
+            let is_first = component == 1;
+            let drift = if self.fault == Fault::Drift && component == 4 { self.calls as f64 } else { 0.0 };
+            let moved = value + drift * self.sum.factor();
+            let faults = [Fault::Bounds, Fault::Cuts].map(|fault| is_first && self.fault == fault);
+            let Interval { cut, bound } = self.interval(moved, faults[0], faults[1]);
+            let entries = |factor: f64| slope.into_iter().enumerate().map(move |(at, it)| (at as u32, factor * it));
+            minorants.push_within(cut, bound, entries(1.0));
+            // The other side of the absolute value.
+            let (factor, more) = match (self.fault, component) {
+                (Fault::FurtherCut, 3) => (-1.0, value + self.sum.factor()),
+                (Fault::FurtherSlope, 3) => (-1.5, -value),
+                _ => (-1.0, -value),
+            };
+            minorants.push_more(more, entries(factor));
+        }
+        Ok(())
+    }
+
+    fn multiplicity(&self, component: usize) -> f64 {
+        [1.0, 3.0, 50.0, 0.5, 2.0][component]
+    }
+
+    fn reprice(&self, component: usize, coordinates: &[u32], entries: &[f64]) -> Option<f64> {
+        if !matches!(self.fault, Fault::Exact | Fault::Reprice) {
+            return None;
+        }
+        let wrong = if self.fault == Fault::Reprice { self.multiplicity(component) } else { 1.0 };
+        self.sum.reprice(component, coordinates, entries).map(|constant| wrong * constant)
+    }
+}
+
+/// As [`named`], for [`Wide`].
+#[track_caller]
+fn wide(fault: Fault) -> Vec<(Rule, Option<Diagnosis>, Vec<usize>)> {
+    let names = |sense: Sense, scale: f64| -> Vec<(Rule, Option<Diagnosis>, Vec<usize>)> {
+        let mut oracle = Wide { sum: Sum::new(Mistake::None, sense, scale), fault, calls: 0 };
+        let points = check_points(&oracle, 14, 5);
+        let check = check(&mut oracle, &points).unwrap();
+        println!("{fault:?}: {check}\n");
+        let name =
+            |violation: &bundlenet::Violation| (violation.rule, violation.diagnosis, violation.components.clone());
+        check.violations.iter().map(name).collect()
+    };
+    let first = names(Sense::Minimize, 1.0);
+    for (sense, scale) in [(Sense::Maximize, 1.0), (Sense::Minimize, 1e-40), (Sense::Maximize, 1e40)] {
+        assert_eq!(names(sense, scale), first, "{sense} {scale}");
+    }
+    first
+}
+
+#[test]
+fn right_intervals_pass() {
+    assert_eq!(wide(Fault::None), []);
+    assert_eq!(wide(Fault::Exact), []);
+}
+
+#[test]
+fn intervals_without_the_value() {
+    let narrow = Some(Diagnosis::Narrow);
+    assert_eq!(wide(Fault::Bounds), [(Rule::Inequality, narrow, vec![1])]);
+    assert_eq!(wide(Fault::Cuts), [(Rule::Inequality, narrow, vec![1])]);
+    assert_eq!(wide(Fault::WholeBounds)[0], (Rule::Inequality, narrow, vec![]));
+    assert_eq!(wide(Fault::Apart), [(Rule::SumOfValues, None, vec![])]);
+    assert!(wide(Fault::Drift).contains(&(Rule::Repetition, None, vec![4])));
+}
+
+#[test]
+fn further_cuts_above_the_function() {
+    let further = [(Rule::Inequality, Some(Diagnosis::FurtherCut), vec![3])];
+    assert_eq!(wide(Fault::FurtherCut), further);
+    assert_eq!(wide(Fault::FurtherSlope), further);
+}
+
+#[test]
+fn missing_multiplicities() {
+    let missing = Some(Diagnosis::Multiplicities);
+    assert_eq!(wide(Fault::Once), [Rule::SumOfValues, Rule::SumOfSubgradients].map(|rule| (rule, missing, vec![])));
+    let repriced = wide(Fault::Reprice);
+    assert_eq!(repriced.last(), Some(&(Rule::Reprice, None, vec![1, 2, 3, 4])));
+}
+
+/// A tie at the corner of a box, and points inside a box that does not contain the origin.
+#[test]
+fn points_are_inside_boxes() {
+    let norm = |point: &[f64], subgradient: &mut [f64]| {
+        subgradient.copy_from_slice(&[point[0].signum(), 0.0]);
+        Ok(point[0].abs())
+    };
+    let oracle = FnOracle::new(2, norm).with_domain(Domain::between([(10.0, 11.0), (3.0, 3.0)]));
+    let points = check_points(&oracle, 12, 0);
+    assert!(points.iter().all(|point| (10.0..=11.0).contains(&point[0]) && point[1] == 3.0));
+    assert!(points.iter().any(|point| (10.1..10.9).contains(&point[0])));
 }

@@ -252,7 +252,7 @@ impl Auto {
         let way = centre.point.iter().zip(&seen.point).map(|(to, from)| to - from);
         let rise: f64 = seen.subgradient().iter().zip(way).map(|(entry, way)| entry * way).sum();
         let error = centre.value - (seen.cut() + rise);
-        let bundle = bundle.with_cut(&seen.subgradient, error, seen.solutions.as_ref().map(Primal::of_all));
+        let bundle = bundle.with_cut(&seen.subgradient, error, seen.primal());
         let (pruning, tolerance) = (self.prunings.aggregated, components.tolerance());
         let mut aggregated = BundleMethod::new(function, bundle, proposer, pruning, tolerance);
         aggregated.adopt(components);

@@ -28,6 +28,9 @@ const MOST_STRETCHES: usize = 20;
 /// Share of the predicted decrease that the width of a value should not exceed.
 const WISHED_SHARE: f64 = 0.1;
 
+/// An oracle is no more accurate if an interval is wider than the wish by this factor. Round-off is far below it.
+const DEAF: f64 = 2.0;
+
 /// What to evaluate next.
 enum Aim {
     /// The trial point of the proposal. It may be the centre.
@@ -317,7 +320,7 @@ impl<P: Proposer> BundleMethod<P> {
         if !is_far && !is_small {
             return Hearing::Clear;
         }
-        if self.seen.width > self.wish {
+        if self.seen.width > DEAF * self.wish {
             return Hearing::Lost;
         }
         if self.proposer.set_eta(eta) {
@@ -418,7 +421,7 @@ impl<P: Proposer> Minimize for BundleMethod<P> {
         // A stationary point has the best value. If it has not, round-off has spoiled its value: it is far away.
         if self.seen.value <= self.best && self.seen.is_stationary(function.domain()) {
             self.lower_bound = self.lower_bound.max(self.seen.cut());
-            self.optimal_primal = self.seen.solutions.as_ref().map(Primal::of_all);
+            self.optimal_primal = self.seen.primal();
         }
         // Judge: serious or null step, A1:9; share of the way by which the centre moves, A2:13. `sight` compares the new
         // cut with the model. An evaluation at the centre makes its value exact.

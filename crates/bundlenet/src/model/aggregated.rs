@@ -87,7 +87,7 @@ impl Bundle {
     pub(crate) fn around(start: &Evaluation, domain: &Domain, cap: usize) -> Self {
         let centre = Centre::new(&start.point, start.value, start.width);
         let bundle = Self::new(centre, domain, cap.min(super::FIRST_CUTS));
-        let primal = start.solutions.as_ref().map(Primal::of_all);
+        let primal = start.primal();
         let mut bundle = bundle.with_cut(&start.subgradient, start.width, primal);
         bundle.set_width(start.width);
         bundle
@@ -430,7 +430,7 @@ impl Model for Bundle {
             self.write_slopes(proposal, !is_thinned);
             self.move_towards(seen, share);
         }
-        let primal = seen.solutions.as_ref().map(|solutions| Arc::new(Primal::of_all(solutions)));
+        let primal = seen.primal().map(Arc::new);
         let error = (1.0 - share) * sight.error + share * seen.width;
         let newest = self.insert(&seen.subgradient, error, primal);
         self.set_width(seen.width);

@@ -5,7 +5,7 @@ use std::fmt;
 use bundlenet_linalg::Stream;
 use bundlenet_linalg::sparse::pairs;
 
-use super::{CutsOf, Detail, Evaluation, EvaluationError, Function, Oracle};
+use super::{CutsOf, Detail, Domain, Evaluation, EvaluationError, Function, Interval, Oracle, crossed};
 
 /// Tolerance of all comparisons, relative to the sum of the absolute values of the numbers that enter.
 const TOLERANCE: f64 = 1e-9;
@@ -57,8 +57,9 @@ pub struct Case {
     pub points: Vec<usize>,
     /// The coordinate of a subgradient.
     pub coordinate: Option<usize>,
-    /// The numbers that were expected and found, in the oracle's own sense. For [`Rule::Inequality`] the value is
-    /// expected on one side of the number: at least this to minimise, at most this to maximise.
+    /// The numbers that were expected and found, in the oracle's own sense and without multiplicities. For
+    /// [`Rule::Inequality`] the value, or its bound, is expected on one side of the number: at least this to minimise,
+    /// at most this to maximise. Of two intervals that do not overlap, these are the ends that face each other.
     pub amounts: Option<(f64, f64)>,
 }
 
@@ -66,13 +67,16 @@ pub struct Case {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Rule {
-    /// `f(y) >= f(x) + g(x)'(y - x)`, reversed for a function to maximise.
+    /// `f(y) >= f(x) + g(x)'(y - x)`, reversed for a function to maximise. For values that are intervals, `f(y)` is the
+    /// bound and `f(x)` the cut. Further cuts have to be minorants, too.
     Inequality,
-    /// The value of the whole function is that of the linear part plus those of all components.
+    /// The value of the whole function is that of the linear part plus those of all components, each as often as its
+    /// multiplicity says. Intervals overlap.
     SumOfValues,
-    /// The subgradient of the whole function is that of the linear part plus those of all components.
+    /// The subgradient of the whole function is that of the linear part plus those of all components, each as often as
+    /// its multiplicity says. Points at which a value is an interval are left out: there are many right subgradients.
     SumOfSubgradients,
-    /// A second evaluation at a point gives the same value.
+    /// A second evaluation at a point gives the same value, or an interval that overlaps.
     Repetition,
     /// The fingerprint of a component does not change.
     Fingerprint,
@@ -80,7 +84,7 @@ pub enum Rule {
     Reprice,
 }
 
-/// A mistake that explains all data. The first four are for [`Rule::Inequality`], the others for sums.
+/// A mistake that explains all data. Those up to `FurtherCut` are for [`Rule::Inequality`], the others for sums.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum Diagnosis {
@@ -92,17 +96,24 @@ pub enum Diagnosis {
     MissingTerm,
     /// The subgradients belong to no convex function.
     NotConvex,
+    /// For intervals: they are too narrow. The cut at the first point of a case is too high, or the bound at the second
+    /// too low (reversed for a function to maximise).
+    Narrow,
+    /// A further cut is no minorant.
+    FurtherCut,
     /// Values differ by a constant: the whole function minus the sum.
     Constant(f64),
     /// The whole function has the linear part with this factor.
     LinearPart(f64),
-    /// The whole function has a component with a factor.
+    /// The whole function has a component with a factor, beside its multiplicity.
     Component {
         /// The component.
         component: usize,
         /// The factor; 0 if the component is missing.
         factor: f64,
     },
+    /// The whole function has every component once. The multiplicities are missing.
+    Multiplicities,
     /// The whole function and the sum differ by a linear term that is not the linear part.
     Linear,
 }
@@ -111,8 +122,8 @@ pub enum Diagnosis {
 ///
 /// The oracle is evaluated at all points, twice, as a whole and by components. [`Rule`] lists the tests. All of them
 /// are independent of the unit of the function. The check finds wrong signs, a wrong sense, missing terms, components
-/// that do not add up and stale data. It cannot prove an oracle right. Some ten points are enough in general; pairs of
-/// close points find small mistakes. [`check_points`] makes such points.
+/// that do not add up, intervals without the value, and stale data. It cannot prove an oracle right. Some ten points are
+/// enough in general; pairs of close points find small mistakes. [`check_points`] makes such points.
 ///
 /// ```
 /// use bundlenet::{Diagnosis, FnOracle, check, check_points};
@@ -138,7 +149,8 @@ pub fn check(oracle: &mut dyn Oracle, points: &[Vec<f64>]) -> Result<Check, Eval
     function.keep_solutions();
     let prints = [(); 2].map(|()| function.fingerprints(CutsOf::Components));
     let samples = Samples::take(&mut function, points)?;
-    let mut findings = Findings { sign: samples.sign, violations: vec![] };
+    let multiplicities = function.multiplicities().to_vec();
+    let mut findings = Findings { sign: samples.sign, multiplicities, violations: vec![] };
     samples.check_inequalities(&mut findings);
     if function.is_sum() {
         samples.check_sum_of_values(&mut findings);
@@ -158,7 +170,8 @@ pub fn check(oracle: &mut dyn Oracle, points: &[Vec<f64>]) -> Result<Check, Eval
 /// Points of the oracle's domain for [`check`], from a seed: the same on every machine.
 ///
 /// Points at an even index have entries of up to 0.1, 1, 10, 100 and 1000, in turn. Each is followed by one close to
-/// it. Scale them if your variables have other sizes.
+/// it. Scale them if your variables have other sizes. An entry outside an interval of finite length is replaced by one
+/// inside.
 #[must_use]
 pub fn check_points(oracle: &dyn Oracle, count: usize, seed: u64) -> Vec<Vec<f64>> {
     const SIZES: [f64; 5] = [1.0, 100.0, 0.1, 1000.0, 10.0];
@@ -172,16 +185,29 @@ pub fn check_points(oracle: &dyn Oracle, count: usize, seed: u64) -> Vec<Vec<f64
             Some(last) if index % 2 == 1 => last.iter().map(|at| at + CLOSE * size * stream.symmetric()).collect(),
             _ => (0..dim).map(|_| size * stream.symmetric()).collect(),
         };
-        domain.project(&mut point);
+        move_inside(&domain, &mut point, &mut stream);
         points.push(point);
     }
     points
+}
+
+/// Moves a point into the domain: coordinates with two limits to a random place between them, others to their limit.
+fn move_inside(domain: &Domain, point: &mut [f64], stream: &mut Stream) {
+    for (index, entry) in point.iter_mut().enumerate() {
+        let (lower, upper) = domain.limits(index);
+        if crossed((lower, upper), *entry).is_some() && (upper - lower).is_finite() {
+            *entry = lower + 0.5 * (1.0 + stream.symmetric()) * (upper - lower);
+        }
+    }
+    domain.project(point);
 }
 
 /// Collects violations by rule and diagnosis.
 struct Findings {
     /// From minimised numbers to those of the oracle.
     sign: f64,
+    /// Empty if all are 1.
+    multiplicities: Vec<f64>,
     violations: Vec<(Violation, Vec<(f64, Case)>)>,
 }
 
@@ -217,9 +243,11 @@ impl Findings {
         self.violations.into_iter().map(finished).collect()
     }
 
-    /// Numbers in the oracle's sense. Adding 0 turns -0 into 0.
-    fn amounts(&self, expected: f64, found: f64) -> Option<(f64, f64)> {
-        Some((self.sign * expected + 0.0, self.sign * found + 0.0))
+    /// Numbers of the whole function or of a component as the oracle states them. Adding 0 turns -0 into 0.
+    fn amounts(&self, component: Option<usize>, expected: f64, found: f64) -> Option<(f64, f64)> {
+        let multiplicity = component.and_then(|component| self.multiplicities.get(component)).unwrap_or(&1.0);
+        let factor = self.sign / multiplicity;
+        Some((factor * expected + 0.0, factor * found + 0.0))
     }
 }
 
@@ -237,6 +265,8 @@ struct Samples<'a> {
     coordinates: Vec<u32>,
     linear: Vec<f64>,
     components: usize,
+    /// Empty if all are 1. The minorants are multiplied already.
+    multiplicities: Vec<f64>,
     whole: Vec<Evaluation>,
     /// By components; empty if the function is not a sum.
     parts: Vec<Evaluation>,
@@ -244,7 +274,7 @@ struct Samples<'a> {
 
 /// Value and subgradient of the whole function or of a component at a point.
 struct Sample<'a> {
-    value: f64,
+    value: Interval,
     subgradient: (&'a [u32], &'a [f64]),
     /// Sum of the absolute values of the terms of the value, as far as they are known.
     level: f64,
@@ -254,7 +284,26 @@ impl Sample<'_> {
     /// Size of the numbers in the value of the linearisation at a point.
     fn size_at(&self, point: &[f64]) -> f64 {
         let product = |(coordinate, entry): (u32, f64)| (entry * point[coordinate as usize]).abs();
-        self.value.abs() + self.level + pairs(self.subgradient).map(product).sum::<f64>()
+        size_of(self.value) + self.level + pairs(self.subgradient).map(product).sum::<f64>()
+    }
+}
+
+/// The largest absolute value in an interval.
+fn size_of(Interval { cut, bound }: Interval) -> f64 {
+    cut.abs().max(bound.abs())
+}
+
+/// The interval of the value of an evaluation.
+fn interval_of(evaluation: &Evaluation) -> Interval {
+    Interval { cut: evaluation.cut(), bound: evaluation.value }
+}
+
+/// The ends of two intervals that face each other: equal if the intervals overlap.
+fn facing(first: Interval, second: Interval) -> (f64, f64) {
+    match () {
+        () if first.cut > second.bound => (first.cut, second.bound),
+        () if first.bound < second.cut => (first.bound, second.cut),
+        () => (first.bound, first.bound),
     }
 }
 
@@ -266,6 +315,7 @@ impl<'a> Samples<'a> {
             coordinates: (0..function.dim() as u32).collect(),
             linear: function.linear().to_vec(),
             components: if function.is_sum() { function.components() } else { 0 },
+            multiplicities: function.multiplicities().to_vec(),
             whole: vec![],
             parts: vec![],
         };
@@ -281,8 +331,8 @@ impl<'a> Samples<'a> {
     /// Sum of the absolute values of all terms of a sum at a point.
     fn level(&self, index: usize) -> f64 {
         let linear: f64 = self.linear.iter().zip(&self.points[index]).map(|(entry, at)| (entry * at).abs()).sum();
-        let part = |part: &Evaluation| part.minorants.values().iter().map(|value| value.abs()).sum();
-        linear + self.parts.get(index).map_or(0.0, part)
+        let sizes = (0..self.components).map(|component| size_of(self.interval(component, index)));
+        linear + sizes.sum::<f64>()
     }
 
     /// The linear part at a point.
@@ -293,18 +343,48 @@ impl<'a> Samples<'a> {
     fn whole(&self, index: usize) -> Sample<'_> {
         let evaluation = &self.whole[index];
         let subgradient = (&self.coordinates[..], evaluation.subgradient());
-        Sample { value: evaluation.value, subgradient, level: self.level(index) }
+        Sample { value: interval_of(evaluation), subgradient, level: self.level(index) }
     }
 
     fn part(&self, component: usize, index: usize) -> Sample<'_> {
-        let minorants = &self.parts[index].minorants;
-        Sample { value: minorants.values()[component], subgradient: minorants.subgradient(component), level: 0.0 }
+        let subgradient = self.parts[index].minorants.subgradient(component);
+        Sample { value: self.interval(component, index), subgradient, level: 0.0 }
+    }
+
+    /// The interval of a component at a point.
+    fn interval(&self, component: usize, index: usize) -> Interval {
+        interval_at(&self.parts[index], component)
     }
 
     fn check_inequalities(&self, findings: &mut Findings) {
         Table::new(self.points, |index| self.whole(index)).report(None, findings);
         for component in 0..self.components {
             Table::new(self.points, |index| self.part(component, index)).report(Some(component), findings);
+        }
+        // Further cuts are above a bound that is too low. That is no fault of theirs.
+        let faulty: Vec<usize> =
+            findings.violations.iter().flat_map(|(violation, _)| violation.components.clone()).collect();
+        for (x, part) in self.parts.iter().enumerate() {
+            for (component, cut, subgradient) in part.minorants.more().filter(|(owner, ..)| !faulty.contains(owner)) {
+                let further = Sample { value: Interval::exact(cut), subgradient, level: 0.0 };
+                self.check_further_cut((component, x), &further, findings);
+            }
+        }
+    }
+
+    /// Checks a further cut at a point against the bounds of its component at all points.
+    fn check_further_cut(&self, (component, x): (usize, usize), further: &Sample<'_>, findings: &mut Findings) {
+        let size_at_x = further.size_at(&self.points[x]);
+        for (y, point) in self.points.iter().enumerate() {
+            let there = self.part(component, y);
+            let expected = further.value.cut + slope_between(further.subgradient, &self.points[x], point);
+            let excess = expected - there.value.bound;
+            let slack = TOLERANCE * (size_at_x + further.size_at(point) + there.size_at(point));
+            if excess > slack {
+                let amounts = findings.amounts(Some(component), expected, there.value.bound);
+                let case = Case { component: Some(component), points: vec![x, y], coordinate: None, amounts };
+                findings.add(Rule::Inequality, Some(Diagnosis::FurtherCut), excess / slack, case);
+            }
         }
     }
 
@@ -313,22 +393,30 @@ impl<'a> Samples<'a> {
             .map(|index| TOLERANCE * (self.level(index) + self.whole[index].value.abs()))
             .collect();
         let differences: Vec<f64> = self.values().map(|(whole, sum)| whole - sum).collect();
+        let are_exact = self.whole.iter().chain(&self.parts).all(|evaluation| evaluation.width == 0.0);
         let is_wrong = |index: &usize| differences[*index].abs() > slacks[*index];
         let wrong: Vec<usize> = (0..self.points.len()).filter(is_wrong).collect();
         if wrong.is_empty() {
             return;
         }
-        let diagnosis = self.diagnose_values(&differences, &slacks);
+        // Within intervals many terms fit.
+        let diagnosis = if are_exact { self.diagnose_values(&differences, &slacks) } else { None };
         for index in wrong {
-            let amounts = findings.amounts(self.parts[index].value, self.whole[index].value);
+            let (whole, sum) = facing(interval_of(&self.whole[index]), interval_of(&self.parts[index]));
+            let amounts = findings.amounts(None, sum, whole);
             let case = Case { component: None, points: vec![index], coordinate: None, amounts };
             findings.add(Rule::SumOfValues, diagnosis, differences[index].abs() / slacks[index], case);
         }
     }
 
-    /// Values of the whole function and of the sum.
+    /// Values of the whole function and of the sum: the ends of their intervals that face each other.
     fn values(&self) -> impl Iterator<Item = (f64, f64)> {
-        self.whole.iter().zip(&self.parts).map(|(whole, part)| (whole.value, part.value))
+        self.whole.iter().zip(&self.parts).map(|(whole, part)| facing(interval_of(whole), interval_of(part)))
+    }
+
+    /// Share of a component that is missing if its multiplicity is.
+    fn surplus(&self, component: usize) -> f64 {
+        self.multiplicities.get(component).map_or(0.0, |multiplicity| 1.0 - 1.0 / multiplicity)
     }
 
     /// A term that explains the differences between values of the whole function and of the sum.
@@ -355,9 +443,15 @@ impl<'a> Samples<'a> {
             return Some(Diagnosis::LinearPart(rounded(factor)));
         }
         let component = |component: usize| {
-            let factor = fits(&|index| self.part(component, index).value)?;
+            let factor = fits(&|index| self.interval(component, index).bound)?;
             Some(Diagnosis::Component { component, factor: rounded(factor) })
         };
+        let once = |index: usize| -> f64 {
+            (0..self.components).map(|part| self.surplus(part) * self.interval(part, index).bound).sum()
+        };
+        if fits(&once).is_some_and(|factor| rounded(factor) == 0.0) {
+            return Some(Diagnosis::Multiplicities);
+        }
         if let Some(diagnosis) = only((0..self.components).filter_map(component)) {
             return Some(diagnosis);
         }
@@ -402,12 +496,16 @@ impl<'a> Samples<'a> {
     ) -> Result<(), EvaluationError> {
         let mut wrong = vec![];
         for index in 0..self.points.len() {
+            if self.whole[index].width + self.parts[index].width > 0.0 {
+                continue;
+            }
             let Some((coordinate, badness)) = worst(&self.difference(index), &self.sizes(index)) else { continue };
             // At a point with several subgradients both may be right. A point near by has only one in general.
-            let near = near(&self.points[index], function, index);
+            let near = near(&self.points[index], function.domain(), index);
             let whole = evaluate(function, &near, Detail::Whole)?;
             let parts = evaluate(function, &near, Detail::Components)?;
-            if worst(&difference(&whole, &parts), &sizes(&self.linear, &whole, &parts)).is_some() {
+            let are_exact = whole.width + parts.width == 0.0;
+            if are_exact && worst(&difference(&whole, &parts), &sizes(&self.linear, &whole, &parts)).is_some() {
                 wrong.push((index, coordinate, badness));
             }
         }
@@ -417,7 +515,7 @@ impl<'a> Samples<'a> {
         let diagnosis = self.diagnose_subgradients();
         for (index, coordinate, badness) in wrong {
             let entry = |evaluation: &Evaluation| evaluation.subgradient()[coordinate];
-            let amounts = findings.amounts(entry(&self.parts[index]), entry(&self.whole[index]));
+            let amounts = findings.amounts(None, entry(&self.parts[index]), entry(&self.whole[index]));
             let case = Case { component: None, points: vec![index], coordinate: Some(coordinate), amounts };
             findings.add(Rule::SumOfSubgradients, diagnosis, badness, case);
         }
@@ -441,6 +539,15 @@ impl<'a> Samples<'a> {
         if let Some(factor) = fits(differences.iter().map(|difference| dot(difference, &self.linear)).sum(), squares) {
             return Some(Diagnosis::LinearPart(rounded(factor)));
         }
+        let mut once = (0.0, 0.0);
+        for (part, difference) in self.parts.iter().zip(&differences) {
+            let mut term = vec![0.0; difference.len()];
+            for component in 0..self.components {
+                let entries = pairs(part.minorants.subgradient(component));
+                entries.for_each(|(at, entry)| term[at as usize] += self.surplus(component) * entry);
+            }
+            once = (once.0 + dot(&term, difference), once.1 + dot(&term, &term));
+        }
         let component = |component: usize| {
             let (mut products, mut squares) = (0.0, 0.0);
             for (part, difference) in self.parts.iter().zip(&differences) {
@@ -451,19 +558,29 @@ impl<'a> Samples<'a> {
             }
             Some(Diagnosis::Component { component, factor: rounded(fits(products, squares)?) })
         };
-        only((0..self.components).filter_map(component)).or_else(|| self.common_difference().map(|_| Diagnosis::Linear))
+        if let Some(diagnosis) = only((0..self.components).filter_map(component)) {
+            return Some(diagnosis);
+        }
+        if fits(once.0, once.1).is_some_and(|factor| rounded(factor) == 0.0) {
+            return Some(Diagnosis::Multiplicities);
+        }
+        self.common_difference().map(|_| Diagnosis::Linear)
     }
 
     fn check_reprice(&self, function: &mut Function<'_>, findings: &mut Findings) {
         for component in 0..self.components {
             for (index, point) in self.points.iter().enumerate() {
                 let part = self.part(component, index);
-                let Some(found) = function.reprice(component, part.subgradient) else { continue };
+                let (coordinates, entries) = part.subgradient;
+                let multiplicity = self.multiplicities.get(component).unwrap_or(&1.0);
+                let entries: Vec<f64> = entries.iter().map(|entry| entry / multiplicity).collect();
+                let Some(found) = function.reprice(component, (coordinates, &entries)) else { continue };
+                let found = multiplicity * found;
                 let products = pairs(part.subgradient).map(|(coordinate, entry)| entry * point[coordinate as usize]);
-                let expected = part.value - products.sum::<f64>();
+                let expected = part.value.cut - products.sum::<f64>();
                 let (difference, size) = ((found - expected).abs(), part.size_at(point) + found.abs());
                 if difference > TOLERANCE * size {
-                    let amounts = findings.amounts(expected, found);
+                    let amounts = findings.amounts(Some(component), expected, found);
                     let case = Case { component: Some(component), points: vec![index], coordinate: None, amounts };
                     findings.add(Rule::Reprice, None, difference / size, case);
                 }
@@ -474,19 +591,20 @@ impl<'a> Samples<'a> {
     /// Evaluates again, in reverse order: an oracle that depends on its last point is found.
     fn check_repetition(&self, function: &mut Function<'_>, findings: &mut Findings) -> Result<(), EvaluationError> {
         for (index, point) in self.points.iter().enumerate().rev() {
-            let mut compare = |component: Option<usize>, first: Sample<'_>, found: f64| {
-                let (difference, size) = ((found - first.value).abs(), first.size_at(point) + found.abs());
+            let mut compare = |component: Option<usize>, first: Sample<'_>, again: Interval| {
+                let (expected, found) = facing(first.value, again);
+                let (difference, size) = ((found - expected).abs(), first.size_at(point) + size_of(again));
                 if difference > TOLERANCE * size {
-                    let amounts = findings.amounts(first.value, found);
+                    let amounts = findings.amounts(component, expected, found);
                     let case = Case { component, points: vec![index], coordinate: None, amounts };
                     findings.add(Rule::Repetition, None, difference / size, case);
                 }
             };
-            compare(None, self.whole(index), evaluate(function, point, Detail::Whole)?.value);
+            compare(None, self.whole(index), interval_of(&evaluate(function, point, Detail::Whole)?));
             if function.is_sum() {
                 let again = evaluate(function, point, Detail::Components)?;
-                for (component, &found) in again.minorants.values().iter().enumerate() {
-                    compare(Some(component), self.part(component, index), found);
+                for component in 0..self.components {
+                    compare(Some(component), self.part(component, index), interval_at(&again, component));
                 }
             }
         }
@@ -494,9 +612,20 @@ impl<'a> Samples<'a> {
     }
 }
 
+/// The interval of a component in an evaluation.
+fn interval_at(evaluation: &Evaluation, component: usize) -> Interval {
+    let minorants = &evaluation.minorants;
+    Interval { cut: minorants.values()[component], bound: minorants.bounds()[component] }
+}
+
+/// Change of a linear function between two points.
+fn slope_between(subgradient: (&[u32], &[f64]), from: &[f64], to: &[f64]) -> f64 {
+    pairs(subgradient).map(|(at, entry)| entry * (to[at as usize] - from[at as usize])).sum()
+}
+
 /// Linearisations from each point to each other, of the whole function or of a component.
 struct Table {
-    values: Vec<f64>,
+    values: Vec<Interval>,
     /// `g(x)'(y - x)`, by `x`, then `y`.
     slopes: Vec<f64>,
     /// Size of the numbers in a linearisation, in the same order.
@@ -510,10 +639,7 @@ impl Table {
         let of_pairs = |number: &dyn Fn(usize, usize) -> f64| -> Vec<f64> {
             (0..count * count).map(|pair| number(pair / count, pair % count)).collect()
         };
-        let slope = |x: usize, y: usize| -> f64 {
-            let step = |at: u32| points[y][at as usize] - points[x][at as usize];
-            pairs(samples[x].subgradient).map(|(at, entry)| entry * step(at)).sum()
-        };
+        let slope = |x: usize, y: usize| slope_between(samples[x].subgradient, &points[x], &points[y]);
         let sizes = of_pairs(&|x, y| samples[x].size_at(&points[x]) + samples[x].size_at(&points[y]));
         // The value at the other point has round-off, too.
         let sizes = of_pairs(&|x, y| sizes[x * count + y] + sizes[y * count + x]);
@@ -532,9 +658,14 @@ impl Table {
         TOLERANCE * self.sizes[x * self.count() + y]
     }
 
-    /// Amount by which the linearisation at `x`, with a factor on its slope, exceeds the value at `y`.
+    /// Amount by which the linearisation at `x`, with a factor on its slope, exceeds the bound at `y`.
     fn excess(&self, x: usize, y: usize, factor: f64) -> f64 {
-        self.values[x] + factor * self.slope(x, y) - self.values[y]
+        self.values[x].cut + factor * self.slope(x, y) - self.values[y].bound
+    }
+
+    /// Width of the interval at a point.
+    fn width(&self, index: usize) -> f64 {
+        self.values[index].bound - self.values[index].cut
     }
 
     fn pairs(&self) -> impl Iterator<Item = (usize, usize)> + use<> {
@@ -551,7 +682,7 @@ impl Table {
         }
         let diagnosis = self.diagnose();
         for (x, y) in wrong {
-            let amounts = findings.amounts(self.values[x] + self.slope(x, y), self.values[y]);
+            let amounts = findings.amounts(component, self.values[x].cut + self.slope(x, y), self.values[y].bound);
             let case = Case { component, points: vec![x, y], coordinate: None, amounts };
             findings.add(Rule::Inequality, Some(diagnosis), self.excess(x, y, 1.0) / self.slack(x, y), case);
         }
@@ -562,6 +693,8 @@ impl Table {
             Diagnosis::WrongSign
         } else if self.pairs().all(|(x, y)| self.excess(x, y, 1.0) >= -self.slack(x, y)) {
             Diagnosis::WrongSense
+        } else if self.is_narrow() {
+            Diagnosis::Narrow
         } else if self.is_monotone() {
             Diagnosis::MissingTerm
         } else {
@@ -569,15 +702,24 @@ impl Table {
         }
     }
 
+    /// Whether wider intervals explain all data: no case exceeds some widths of the widest one. A missing term is larger
+    /// in general.
+    fn is_narrow(&self) -> bool {
+        const WIDTHS: f64 = 10.0;
+        let reach = WIDTHS * (0..self.count()).map(|index| self.width(index)).fold(0.0, f64::max);
+        reach > 0.0 && self.pairs().all(|(x, y)| self.excess(x, y, 1.0) <= reach)
+    }
+
     /// Whether the subgradients are those of a convex function: no cycle of points has slopes with a positive sum
-    /// (cyclic monotonicity; Rockafellar 1970, theorem 24.8). Otherwise the longest paths grow without end.
+    /// (cyclic monotonicity; Rockafellar 1970, theorem 24.8). Otherwise the longest paths grow without end. With
+    /// intervals, the sum may be that of their widths.
     fn is_monotone(&self) -> bool {
         const ROUND_OFF: f64 = 1e-12;
         let mut longest = vec![0.0_f64; self.count()];
         for _ in 0..=self.count() {
             let mut has_changed = false;
             for (x, y) in self.pairs() {
-                let path = longest[x] + self.slope(x, y) - self.slack(x, y);
+                let path = longest[x] + self.slope(x, y) - self.width(y) - self.slack(x, y);
                 if path - longest[y] > ROUND_OFF * (path.abs() + longest[y].abs()) {
                     longest[y] = path;
                     has_changed = true;
@@ -597,14 +739,22 @@ fn evaluate(function: &mut Function<'_>, point: &[f64], detail: Detail) -> Resul
     Ok(evaluation)
 }
 
-/// A random point of the domain near a point.
-fn near(point: &[f64], function: &Function<'_>, index: usize) -> Vec<f64> {
+/// A random point of the domain near a point. No coordinate stays, unless it is fixed.
+fn near(point: &[f64], domain: &Domain, index: usize) -> Vec<f64> {
     let largest = point.iter().fold(0.0_f64, |largest, entry| largest.max(entry.abs()));
     let distance = NEAR * if largest > 0.0 { largest } else { 1.0 };
     let mut stream = Stream::new(0, "near", index as u64);
-    // Upwards: a lower bound of 0 stays kept.
-    let mut near: Vec<f64> = point.iter().map(|at| at + distance * (1.5 + 0.5 * stream.symmetric())).collect();
-    function.domain().project(&mut near);
+    let mut moved = |(index, &at): (usize, &f64)| {
+        let (lower, upper) = domain.limits(index);
+        let step = distance * (1.5 + 0.5 * stream.symmetric());
+        // Upwards if there is room: a lower bound of 0 stays kept.
+        match upper - at >= at - lower || upper - at >= step {
+            true => at + step.min(0.5 * (upper - at)),
+            false => at - step.min(0.5 * (at - lower)),
+        }
+    };
+    let mut near: Vec<f64> = point.iter().enumerate().map(&mut moved).collect();
+    domain.project(&mut near);
     near
 }
 
@@ -734,6 +884,14 @@ impl fmt::Display for Diagnosis {
                 "not convex: the subgradients fit no convex function (or belong to other points, \
                  or a subproblem is not solved to optimality)",
             ),
+            Self::Narrow => formatter.write_str(
+                "intervals too narrow: the cut at the point of the subgradient is too high, or the bound at the other \
+                 point too low (reversed for a function to maximise)",
+            ),
+            Self::FurtherCut => formatter.write_str("a further cut of the component is no minorant"),
+            Self::Multiplicities => {
+                formatter.write_str("the whole function has every component once: the multiplicities are missing")
+            }
             Self::Constant(difference) => write!(formatter, "they differ by the constant {difference}"),
             Self::LinearPart(factor) => write_factor(formatter, "the linear part", factor),
             Self::Component { component, factor } => write_factor(formatter, &format!("component {component}"), factor),

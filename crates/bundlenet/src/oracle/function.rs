@@ -82,6 +82,13 @@ impl Evaluation {
         self.value - self.width
     }
 
+    /// The solution of the whole function: without those of further cuts.
+    pub(crate) fn primal(&self) -> Option<Primal> {
+        let solutions = self.solutions.as_ref()?;
+        let components = if self.minorants.is_empty() { solutions.len() } else { self.minorants.len() };
+        Some(Primal::of(solutions, 0..components))
+    }
+
     /// Whether the subgradient proves that the minorant is nowhere lower than here: it is 0, or points out of the domain where the point is at a bound.
     pub(crate) fn is_stationary(&self, domain: &Domain) -> bool {
         let is_blocked = |index: usize, entry: f64| {

@@ -5,7 +5,9 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use rayon::prelude::*;
 
-use super::{Domain, Lines, Minorants, Oracle, OracleError, PrimalOracle, Sense, Solutions, SumOracle};
+use super::{
+    Domain, Interval, Lines, Minorants, Oracle, OracleError, Primal, PrimalOracle, Sense, Solutions, SumOracle,
+};
 
 /// Least work of a task in nanoseconds. Handing a task over to another thread costs about a microsecond.
 const TASK_WORK: f64 = 20_000.0;
@@ -13,11 +15,11 @@ const TASK_WORK: f64 = 20_000.0;
 /// Greatest number of tasks of an evaluation. Each has memory of its own.
 const MOST_TASKS: usize = 1024;
 
-/// A sum `linear'x + sum_a f_a(x)` whose components `f_a` can be evaluated at the same time.
+/// A sum `linear'x + sum_a m_a f_a(x)` whose components `f_a` can be evaluated at the same time.
 ///
 /// [`Parallel`] makes an oracle of it. A user writes the evaluation of one component, with `&self`; threads, order and
 /// sums are the wrapper's task. All methods but the first three have defaults. They mean the same as those of
-/// [`Oracle`] and [`SumOracle`].
+/// [`Oracle`], [`SumOracle`] and [`PrimalOracle`].
 ///
 /// ```
 /// use bundlenet::{Answer, Components, OracleError, Parallel, Settings, Solver};
@@ -56,8 +58,8 @@ pub trait Components: Sync {
     fn component_count(&self) -> usize;
 
     /// Evaluates one component at `point` and pushes its minorant to `answer`, and its solution if
-    /// [`Components::has_solutions`]. The result depends on the component and the point alone. Several threads call
-    /// this at the same time, for different components, in any order.
+    /// [`Components::has_solutions`]. The result depends on the component, the point and [`Answer::accuracy`] alone.
+    /// Several threads call this at the same time, for different components, in any order.
     ///
     /// # Errors
     /// Any error. If several components fail, the error of the first one in order is reported.
@@ -89,9 +91,21 @@ pub trait Components: Sync {
         None
     }
 
+    /// As [`SumOracle::multiplicity`]. [`Components::evaluate_component`] answers for one of the equal components.
+    fn multiplicity(&self, component: usize) -> f64 {
+        let _ = component;
+        1.0
+    }
+
     /// Whether every component also pushes a solution: then the oracle is a [`PrimalOracle`].
     fn has_solutions(&self) -> bool {
         false
+    }
+
+    /// As [`PrimalOracle::line_of`].
+    fn line_of(&self, component: usize, solution: &mut Primal) -> Option<(f64, Vec<(u32, f64)>)> {
+        let _ = (component, solution);
+        None
     }
 
     /// As [`SumOracle::fingerprint`].
@@ -119,43 +133,106 @@ pub struct Answer {
     // Of all components of a task. Each component appends its own.
     minorants: Minorants,
     solutions: Solutions,
+    /// Solutions of further cuts.
+    more_solutions: Solutions,
+    accuracy: Option<f64>,
+    /// Numbers before the present component.
+    before: Lengths,
+    /// Whether the last cut has a solution.
+    is_solved: bool,
+    mistake: Option<&'static str>,
+}
+
+/// Lengths of the lists of an [`Answer`].
+#[derive(Clone, Copy, Debug, Default)]
+struct Lengths {
+    minorants: usize,
+    further_cuts: usize,
+    coordinates: [usize; 2],
+    solutions: usize,
 }
 
 impl Answer {
     /// Sets the component's value at the point and the nonzero entries of its subgradient there. Entries of the same
-    /// coordinate are added up. Exactly one call for each evaluation.
+    /// coordinate are added up. Each evaluation calls this once, or [`Answer::push_within`].
     pub fn push(&mut self, value: f64, subgradient: impl IntoIterator<Item = (u32, f64)>) {
         self.minorants.push(value, subgradient);
     }
 
-    /// Sets the solution behind the minorant: its cost, and its variables that are not 0. See
-    /// [`PrimalOracle::write_solutions`]. Needed if [`Components::has_solutions`].
+    /// As [`Answer::push`], for a value that is known as an [`Interval`]: `cut` is the value of the minorant at the
+    /// point, `bound` the other end.
+    pub fn push_within(&mut self, cut: f64, bound: f64, subgradient: impl IntoIterator<Item = (u32, f64)>) {
+        self.minorants.push_within(cut, bound, subgradient);
+    }
+
+    /// Adds a further cut after [`Answer::push`] or [`Answer::push_within`]: its value at the point, and its slope.
+    pub fn push_more(&mut self, value: f64, subgradient: impl IntoIterator<Item = (u32, f64)>) {
+        if self.minorants.len() == self.before.minorants {
+            self.mistake = Some("expected a minorant before a further cut");
+            return;
+        }
+        self.is_solved = false;
+        self.minorants.push_more(value, subgradient);
+    }
+
+    /// Sets the solution behind the last cut: its cost, and its variables that are not 0. See
+    /// [`PrimalOracle::write_solutions`]. If [`Components::has_solutions`], every minorant needs one. A run that keeps
+    /// solutions uses the further cuts of an evaluation if each of them has one, else none of them.
     pub fn solution(&mut self, cost: f64, variables: impl IntoIterator<Item = (u32, f64)>) {
-        self.solutions.push(cost, variables);
+        if self.is_solved {
+            self.mistake = Some("expected 1 solution of a cut, found 2");
+        }
+        self.is_solved = true;
+        let is_of_first = self.minorants.owners().len() == self.before.further_cuts;
+        let solutions = if is_of_first { &mut self.solutions } else { &mut self.more_solutions };
+        solutions.push(cost, variables);
+    }
+
+    /// Width that the interval of the component should not exceed: the component's share of the wish of
+    /// [`Oracle::wish`]. It is infinite as long as there was no wish. A component may ignore it.
+    #[must_use]
+    pub fn accuracy(&self) -> f64 {
+        self.accuracy.unwrap_or(f64::INFINITY)
     }
 
     fn clear(&mut self) {
         self.minorants.clear();
         self.solutions.clear();
+        self.more_solutions.clear();
     }
 
-    /// Numbers of minorants, coordinates and solutions.
-    fn lengths(&self) -> [usize; 3] {
-        [self.minorants.len(), self.minorants.rows().coordinates().len(), self.solutions.len()]
+    /// Prepares for the next component.
+    fn begin(&mut self) {
+        self.before = self.lengths();
+        (self.is_solved, self.mistake) = (false, None);
     }
 
-    /// Checks what a component appended to an answer that had these lengths.
-    fn check<C: Components>(&self, components: &C, component: usize, before: [usize; 3]) -> Result<(), OracleError> {
-        let after = self.lengths();
-        let (minorants, solutions) = (after[0] - before[0], after[2] - before[2]);
+    fn lengths(&self) -> Lengths {
+        Lengths {
+            minorants: self.minorants.len(),
+            further_cuts: self.minorants.owners().len(),
+            coordinates: self.minorants.all_rows().map(|rows| rows.coordinates().len()),
+            solutions: self.solutions.len(),
+        }
+    }
+
+    /// Checks what the present component appended.
+    fn check<C: Components>(&self, components: &C, component: usize) -> Result<(), OracleError> {
+        let (before, after) = (self.before, self.lengths());
+        let (minorants, solutions) = (after.minorants - before.minorants, after.solutions - before.solutions);
+        if let Some(mistake) = self.mistake {
+            return Err(format!("component {component}: {mistake}").into());
+        }
         if minorants != 1 {
             return Err(format!("component {component}: expected 1 minorant, found {minorants}").into());
         }
         if components.has_solutions() && solutions != 1 {
             return Err(format!("component {component}: expected 1 solution, found {solutions}").into());
         }
-        let (dim, coordinates) = (components.dim(), &self.minorants.rows().coordinates()[before[1]..]);
-        match coordinates.iter().find(|&&coordinate| coordinate as usize >= dim) {
+        let rows = self.minorants.all_rows().into_iter().zip(before.coordinates);
+        let mut coordinates = rows.flat_map(|(rows, first)| &rows.coordinates()[first..]);
+        let dim = components.dim();
+        match coordinates.find(|&&coordinate| coordinate as usize >= dim) {
             Some(found) => {
                 Err(format!("component {component}: expected coordinates below {dim}, found {found}").into())
             }
@@ -175,6 +252,10 @@ pub struct Parallel<C> {
     /// The linear part of components that have none.
     zeros: Vec<f64>,
     tasks: Vec<Task>,
+    /// Wished width of the interval of each component, if there was a wish.
+    accuracy: Option<f64>,
+    /// Whether the last evaluation was one of the whole function. It has no further cuts.
+    is_whole: bool,
 }
 
 /// Consecutive components and their results.
@@ -184,22 +265,36 @@ struct Task {
     failure: Option<OracleError>,
 }
 
+/// An evaluation: the components to evaluate, and the point.
+struct Visit<'a, C> {
+    components: &'a C,
+    /// The components; all if `None`.
+    which: Option<&'a [usize]>,
+    point: &'a [f64],
+    accuracy: Option<f64>,
+    /// Least place of a component that has failed so far. Later ones need no evaluation, earlier ones do: they may fail,
+    /// too.
+    first_failed: AtomicUsize,
+}
+
 impl Task {
-    /// Evaluates components in order up to the first that fails. `first_failed` is the least component of any task that
-    /// failed so far: later ones need no evaluation, earlier ones do, as they may fail, too.
-    fn run<C: Components>(&mut self, components: &C, range: Range<usize>, point: &[f64], first_failed: &AtomicUsize) {
+    /// Evaluates the components at these places, in order, up to the first that fails.
+    fn run<C: Components>(&mut self, visit: &Visit<'_, C>, places: Range<usize>) {
         self.answer.clear();
+        self.answer.accuracy = visit.accuracy;
         self.failure = None;
-        for component in range {
-            if component > first_failed.load(Ordering::Relaxed) {
+        for place in places {
+            if place > visit.first_failed.load(Ordering::Relaxed) {
                 return;
             }
-            let before = self.answer.lengths();
-            let result = components
-                .evaluate_component(component, point, &mut self.answer)
-                .and_then(|()| self.answer.check(components, component, before));
+            let component = visit.which.map_or(place, |which| which[place]);
+            self.answer.begin();
+            let result = visit
+                .components
+                .evaluate_component(component, visit.point, &mut self.answer)
+                .and_then(|()| self.answer.check(visit.components, component));
             if let Err(error) = result {
-                first_failed.fetch_min(component, Ordering::Relaxed);
+                visit.first_failed.fetch_min(place, Ordering::Relaxed);
                 self.failure = Some(error);
                 return;
             }
@@ -217,7 +312,7 @@ fn components_per_task(count: usize, work: Option<f64>) -> usize {
 impl<C: Components> Parallel<C> {
     /// The sum of components as an oracle.
     pub fn new(components: C) -> Self {
-        Self { zeros: vec![0.0; components.dim()], tasks: vec![], components }
+        Self { zeros: vec![0.0; components.dim()], tasks: vec![], accuracy: None, is_whole: false, components }
     }
 
     /// The components.
@@ -230,14 +325,18 @@ impl<C: Components> Parallel<C> {
         &mut self.components
     }
 
-    fn run(&mut self, point: &[f64]) -> Result<(), OracleError> {
-        let count = self.components.component_count();
-        let per_task = components_per_task(count, self.components.work());
+    /// Evaluates all components, or the given ones.
+    fn run(&mut self, which: Option<&[usize]>, point: &[f64]) -> Result<(), OracleError> {
+        let all = self.components.component_count();
+        let count = which.map_or(all, <[usize]>::len);
+        let per_task = components_per_task(all, self.components.work());
+        self.is_whole = false;
         self.tasks.resize_with(count.div_ceil(per_task), Task::default);
-        let (components, first_failed) = (&self.components, AtomicUsize::new(usize::MAX));
+        let (components, accuracy, first_failed) = (&self.components, self.accuracy, AtomicUsize::new(usize::MAX));
+        let visit = Visit { components, which, point, accuracy, first_failed };
         let run = |(index, task): (usize, &mut Task)| {
             let first = index * per_task;
-            task.run(components, first..(first + per_task).min(count), point, &first_failed);
+            task.run(&visit, first..(first + per_task).min(count));
         };
         if self.tasks.len() > 1 && rayon::current_num_threads() > 1 {
             self.tasks.par_iter_mut().enumerate().with_max_len(1).for_each(run);
@@ -250,6 +349,19 @@ impl<C: Components> Parallel<C> {
     fn minorants(&self) -> impl Iterator<Item = &Minorants> {
         self.tasks.iter().map(|task| &task.answer.minorants)
     }
+
+    /// Multiplies the minorants of all components by their multiplicities.
+    fn multiply(&mut self) {
+        let components = &self.components;
+        if (0..components.component_count()).all(|component| components.multiplicity(component) == 1.0) {
+            return;
+        }
+        let mut first = 0;
+        for Task { answer, .. } in &mut self.tasks {
+            answer.minorants.scale_each(|index| components.multiplicity(first + index));
+            first += answer.minorants.len();
+        }
+    }
 }
 
 impl<C: Components> Oracle for Parallel<C> {
@@ -257,13 +369,30 @@ impl<C: Components> Oracle for Parallel<C> {
         self.components.dim()
     }
 
+    /// If values are intervals: the bound.
     fn evaluate(&mut self, point: &[f64], subgradient: &mut [f64]) -> Result<f64, OracleError> {
-        self.run(point)?;
+        self.evaluate_within(point, subgradient).map(|interval| interval.bound)
+    }
+
+    fn evaluate_within(&mut self, point: &[f64], subgradient: &mut [f64]) -> Result<Interval, OracleError> {
+        self.run(None, point)?;
+        self.is_whole = true;
+        self.multiply();
         let linear = self.linear();
         subgradient.copy_from_slice(linear);
         self.minorants().for_each(|minorants| minorants.rows().add_to(subgradient));
         let at_point: f64 = linear.iter().zip(point).map(|(entry, at)| entry * at).sum();
-        Ok(at_point + self.minorants().flat_map(Minorants::values).sum::<f64>())
+        Ok(Interval {
+            cut: at_point + self.minorants().flat_map(Minorants::values).sum::<f64>(),
+            bound: at_point + self.minorants().flat_map(Minorants::bounds).sum::<f64>(),
+        })
+    }
+
+    /// Every component gets the same share. One of several equal components counts as often as they do.
+    fn wish(&mut self, accuracy: f64) {
+        let components = &self.components;
+        let count: f64 = (0..components.component_count()).map(|component| components.multiplicity(component)).sum();
+        self.accuracy = Some(accuracy / count);
     }
 
     fn domain(&self) -> Domain {
@@ -301,9 +430,24 @@ impl<C: Components> SumOracle for Parallel<C> {
     }
 
     fn evaluate_components(&mut self, point: &[f64], minorants: &mut Minorants) -> Result<(), OracleError> {
-        self.run(point)?;
+        self.run(None, point)?;
         self.minorants().for_each(|part| minorants.append(part));
         Ok(())
+    }
+
+    fn evaluate_some(
+        &mut self,
+        components: &[usize],
+        point: &[f64],
+        minorants: &mut Minorants,
+    ) -> Result<(), OracleError> {
+        self.run(Some(components), point)?;
+        self.minorants().for_each(|part| minorants.append(part));
+        Ok(())
+    }
+
+    fn multiplicity(&self, component: usize) -> f64 {
+        self.components.multiplicity(component)
     }
 
     fn fingerprint(&self, component: usize) -> Option<u64> {
@@ -325,7 +469,16 @@ impl<C: Components> SumOracle for Parallel<C> {
 
 impl<C: Components> PrimalOracle for Parallel<C> {
     fn write_solutions(&mut self, solutions: &mut Solutions) {
-        self.tasks.iter().for_each(|task| solutions.append(&task.answer.solutions));
+        let answers = || self.tasks.iter().map(|task| &task.answer);
+        answers().for_each(|answer| solutions.append(&answer.solutions));
+        let are_solved = |answer: &Answer| answer.more_solutions.len() == answer.minorants.owners().len();
+        if !self.is_whole && answers().all(are_solved) {
+            answers().for_each(|answer| solutions.append(&answer.more_solutions));
+        }
+    }
+
+    fn line_of(&mut self, component: usize, solution: &mut Primal) -> Option<(f64, Vec<(u32, f64)>)> {
+        self.components.line_of(component, solution)
     }
 }
 
@@ -484,12 +637,160 @@ mod tests {
             oracle.evaluate(&[0.0; 2], &mut [0.0; 2]).unwrap_err().to_string()
         };
         assert_eq!(message(|_| ()), "component 0: expected 1 minorant, found 0");
+        let further = |answer: &mut Answer| answer.push_more(1.0, []);
+        assert_eq!(message(further), "component 0: expected a minorant before a further cut");
+        let twice = message(|answer| {
+            answer.push(1.0, []);
+            answer.solution(0.0, []);
+            answer.push_more(1.0, []);
+            answer.solution(0.0, []);
+            answer.solution(0.0, []);
+        });
+        assert_eq!(twice, "component 0: expected 1 solution of a cut, found 2");
         assert_eq!(message(|answer| answer.push(1.0, [])), "component 0: expected 1 solution, found 0");
         let outside = message(|answer| {
             answer.push(1.0, [(0, 1.0), (2, 1.0)]);
             answer.solution(0.0, []);
         });
         assert_eq!(outside, "component 0: expected coordinates below 2, found 2");
+        let outside = message(|answer| {
+            answer.solution(0.0, []);
+            answer.push(1.0, []);
+            answer.push_more(1.0, [(5, 1.0)]);
+        });
+        assert_eq!(outside, "component 0: expected coordinates below 2, found 5");
+    }
+
+    /// Components `|x_c|`, with `c` the component modulo 7: intervals of the wished width, as wide as 8 at most. Every
+    /// third component has its opposite cut, too. Component `a` stands for `1 + a % 4` equal ones.
+    struct Rich {
+        count: usize,
+        work: Option<f64>,
+        solves_all: bool,
+    }
+
+    impl Components for Rich {
+        fn dim(&self) -> usize {
+            7
+        }
+
+        fn component_count(&self) -> usize {
+            self.count
+        }
+
+        fn evaluate_component(&self, component: usize, point: &[f64], answer: &mut Answer) -> Result<(), OracleError> {
+            let (coordinate, width) = (component % 7, answer.accuracy().min(8.0));
+            let at = point[coordinate];
+            answer.push_within(at.abs() - 0.25 * width, at.abs() + 0.75 * width, [(coordinate as u32, at.signum())]);
+            answer.solution(component as f64, [(component as u32, 1.0)]);
+            if component.is_multiple_of(3) {
+                answer.push_more(-at.abs(), [(coordinate as u32, -at.signum())]);
+                if self.solves_all || component > 0 {
+                    answer.solution(-(component as f64), [(component as u32, -1.0)]);
+                }
+            }
+            Ok(())
+        }
+
+        fn work(&self) -> Option<f64> {
+            self.work
+        }
+
+        fn multiplicity(&self, component: usize) -> f64 {
+            (1 + component % 4) as f64
+        }
+
+        fn has_solutions(&self) -> bool {
+            true
+        }
+
+        fn line_of(&self, component: usize, solution: &mut Primal) -> Option<(f64, Vec<(u32, f64)>)> {
+            (component > 0).then(|| (solution.cost, vec![(component as u32 % 7, 1.0)]))
+        }
+    }
+
+    const SOME: [usize; 5] = [14, 3, 199, 0, 100];
+
+    #[test]
+    fn rich_answers_do_not_depend_on_threads() {
+        for work in [Some(1.0), Some(1e6), None] {
+            let results = [1, 2, 3, 4, 5, 6, 7, 8].map(|threads| {
+                on_threads(threads, || {
+                    let mut oracle = Parallel::new(Rich { count: 200, work, solves_all: true });
+                    oracle.wish(50.0);
+                    let mut subgradient = [0.0; 7];
+                    let whole = oracle.evaluate_within(&POINT, &mut subgradient).unwrap();
+                    let [mut all, mut some] = [(); 2].map(|()| (Minorants::new(), Solutions::new()));
+                    oracle.evaluate_components(&POINT, &mut all.0).unwrap();
+                    oracle.write_solutions(&mut all.1);
+                    oracle.evaluate_some(&SOME, &POINT, &mut some.0).unwrap();
+                    oracle.write_solutions(&mut some.1);
+                    ([whole.cut, whole.bound].map(f64::to_bits), subgradient.map(f64::to_bits), all, some)
+                })
+            });
+            assert!(results.iter().all(|result| *result == results[0]));
+        }
+    }
+
+    #[test]
+    fn the_whole_has_multiplicities_and_widths() {
+        let mut oracle = Parallel::new(Rich { count: 200, work: None, solves_all: true });
+        let copies: f64 = (0..200).map(|component| oracle.multiplicity(component)).sum();
+        let exact: f64 = (0..200).map(|component| oracle.multiplicity(component) * POINT[component % 7].abs()).sum();
+        let slope = |at: usize| -> f64 {
+            (at..200).step_by(7).map(|component| oracle.multiplicity(component) * POINT[at].signum()).sum()
+        };
+        let expected: [f64; 7] = std::array::from_fn(slope);
+        let is_near = |a: f64, b: f64| (a - b).abs() <= 1e-12 * exact;
+        for (wish, width) in [(None, 8.0 * copies), (Some(50.0), 50.0), (Some(0.0), 0.0), (Some(1e9), 8.0 * copies)] {
+            wish.into_iter().for_each(|wish| oracle.wish(wish));
+            let mut subgradient = [0.0; 7];
+            let Interval { cut, bound } = oracle.evaluate_within(&POINT, &mut subgradient).unwrap();
+            assert!(is_near(cut, exact - 0.25 * width) && is_near(bound, exact + 0.75 * width), "{wish:?}");
+            assert_eq!(oracle.evaluate(&POINT, &mut subgradient).unwrap(), bound);
+            assert_eq!(subgradient, expected);
+            // Minorants are those of one component.
+            let mut minorants = Minorants::new();
+            oracle.evaluate_components(&POINT, &mut minorants).unwrap();
+            assert_eq!(minorants.subgradient(3), (&[3][..], &[1.0][..]));
+            assert!(is_near(minorants.bounds()[3] - minorants.values()[3], width / copies));
+        }
+    }
+
+    #[test]
+    fn solutions_of_further_cuts_follow_those_of_components() {
+        for solves_all in [true, false] {
+            let mut oracle = Parallel::new(Rich { count: 200, work: Some(1e6), solves_all });
+            let (mut minorants, mut solutions) = (Minorants::new(), Solutions::new());
+            oracle.evaluate_some(&SOME, &POINT, &mut minorants).unwrap();
+            oracle.write_solutions(&mut solutions);
+            assert_eq!((minorants.len(), minorants.owners()), (5, &[1, 3][..]));
+            assert_eq!(minorants.more().map(|(_, value, _)| value).collect::<Vec<_>>(), [-1e-3, -0.1]);
+            let costs: &[f64] =
+                if solves_all { &[14.0, 3.0, 199.0, 0.0, 100.0, -3.0, -0.0] } else { &[14.0, 3.0, 199.0, 0.0, 100.0] };
+            assert_eq!(solutions.costs(), costs);
+            // An evaluation of the whole function has no further cuts.
+            oracle.evaluate(&POINT, &mut [0.0; 7]).unwrap();
+            solutions.clear();
+            oracle.write_solutions(&mut solutions);
+            assert_eq!(solutions.len(), 200);
+            let mut primal = Primal::of(&solutions, 8..9);
+            assert_eq!(oracle.line_of(8, &mut primal), Some((8.0, vec![(1, 1.0)])));
+            assert_eq!(oracle.line_of(0, &mut primal), None);
+        }
+    }
+
+    /// A run with intervals, further cuts, multiplicities and solutions, with all components or some of them.
+    #[test]
+    fn rich_answers_are_solved() {
+        use crate::{BundleSettings, Evaluate, Method, Settings, Solver};
+        for evaluate in [Evaluate::All, Evaluate::Laggards] {
+            let method = Method::Bundle(BundleSettings { evaluate, ..BundleSettings::default() });
+            let settings = Settings { method, primal: true, ..Settings::default() };
+            let mut oracle = Parallel::new(Rich { count: 20, work: None, solves_all: true });
+            let solution = Solver::new(settings).unwrap().start(&POINT).solve(&mut oracle).unwrap();
+            assert!((0.0..=1e-5).contains(&solution.value), "{evaluate:?}: {solution:?}");
+        }
     }
 
     #[test]

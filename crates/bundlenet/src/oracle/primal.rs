@@ -16,11 +16,13 @@ use super::{Oracle, Solutions};
 pub trait PrimalOracle: Oracle {
     /// Pushes the solutions that belong to the value and the subgradient of the last evaluation: one for each component
     /// of a [`SumOracle`](crate::SumOracle), in order, or a single one for any other oracle. Those of further cuts may
-    /// follow, in the order of the cuts; cuts without a solution are then not used. `solutions` is empty before. The
-    /// oracle chooses the numbers of the variables; two components have no number in common.
+    /// follow, in the order of the cuts: all of them or none. Without them the run does not use further cuts.
+    /// `solutions` is empty before. The oracle chooses the numbers of the variables; two components have no number in
+    /// common.
     ///
-    /// The last evaluation was one of the whole function or one of its components. An oracle that pushes nothing after
-    /// the first evaluation of a run has no solutions; the run then goes on without them.
+    /// The last evaluation was one of the whole function, of its components or of some components. After one of the
+    /// whole function there are no further cuts. An oracle that pushes nothing after the first evaluation of a run has no
+    /// solutions; the run then goes on without them.
     fn write_solutions(&mut self, solutions: &mut Solutions);
 
     /// The minorant of a component that belongs to a solution of an earlier run, with the present data: its value at
@@ -55,11 +57,6 @@ impl Primal {
         let cost = solutions.costs()[components.clone()].iter().sum();
         let entries = components.flat_map(|component| pairs(solutions.variables(component)));
         Self { cost, variables: added_up(entries.collect()) }
-    }
-
-    /// The solution of the whole function.
-    pub(crate) fn of_all(solutions: &Solutions) -> Self {
-        Self::of(solutions, 0..solutions.len())
     }
 
     /// The weighted sum of solutions. `None` if there are none, or if one of them is unknown.
@@ -109,7 +106,7 @@ mod tests {
         let mut solutions = Solutions::new();
         solutions.push(1.0, [(4, 2.0), (1, 1.0)]);
         solutions.push(2.0, [(4, -2.0), (3, 1.0)]);
-        let all = Primal::of_all(&solutions);
+        let all = Primal::of(&solutions, 0..2);
         assert_eq!(all, Primal { cost: 3.0, variables: vec![(1, 1.0), (3, 1.0)] });
         let parts = [(0.25, &all), (0.75, &Primal::of(&solutions, 0..1))];
         let combined = Primal::combine(parts.into_iter());

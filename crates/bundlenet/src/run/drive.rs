@@ -75,7 +75,7 @@ impl<'a, M: Minimize + ?Sized> Run<'a, M> {
         };
         let keeps_solutions = start.solutions.is_some();
         let is_optimal = start.width == 0.0 && start.is_stationary(function.domain());
-        let primal = start.solutions.as_ref().filter(|_| is_optimal).map(Primal::of_all);
+        let primal = start.primal().filter(|_| is_optimal);
         let (inherited, left_cuts) = if is_optimal { (None, inherited) } else { (inherited, None) };
         Ok(Self {
             begin,
