@@ -92,6 +92,10 @@ impl<O: SumOracle> Oracle for Delayed<O> {
         self.inner.sense()
     }
 
+    fn minimizer_box(&self) -> Option<(Vec<f64>, Vec<f64>)> {
+        self.inner.minimizer_box()
+    }
+
     fn work(&self) -> Option<f64> {
         self.work
     }
