@@ -32,8 +32,8 @@ class Result(dict[str, Any]):
     #: Whether the run reached the optimum (`"optimal"` or `"converged"`) or the target. `"oracle-accuracy"` is no
     #: success: the gap is larger than the tolerance, and more accurate values would reduce it.
     success: bool
-    #: Why the run ended: `"optimal"`, `"converged"`, `"unbounded"`, `"step-limit"`, `"time-limit"`, `"oracle-call-limit"`, `"bound-reached"`,
-    #: `"interrupted"`, `"oracle-failed"`, `"oracle-accuracy"` or `"stalled"`.
+    #: Why the run ended: `"optimal"`, `"converged"`, `"unbounded"`, `"step-limit"`, `"time-limit"`,
+    #: `"oracle-call-limit"`, `"bound-reached"`, `"interrupted"`, `"oracle-failed"`, `"oracle-accuracy"` or `"stalled"`.
     status: str
     #: The status in a sentence.
     message: str

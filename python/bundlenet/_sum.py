@@ -22,7 +22,8 @@ class Sum:
     - `value` may be a pair `(cut, bound)`, if the value is known as an interval only.
     - Several cuts are a list of such tuples. The first one has the value, the others are further cuts at `x`.
     - `solution` is any object, such as the solution of a subproblem. `result.primal` then has weights for them.
-    - A component with a parameter `accuracy` gets the width that its interval should have at most, `inf` if any will do.
+    - A component with a parameter `accuracy` gets the width that its interval should have at most, `inf` if any
+      will do.
 
     `multiplicities` are positive numbers, 1 by default. `fingerprints` has an object for each component that is equal
     (`==`) to that of an earlier run with the same `state` if the component is the same function. `None` stands for a

@@ -4,7 +4,8 @@
 
 Every item goes into exactly one bin, at the least cost. That it does is dualised, and each bin is a knapsack problem. A
 node forbids some items in some bins. A knapsack of the parent without such an item is also one of the child: `reprice`
-keeps its cut. A node ends as soon as its bound exceeds the best cost minus 1: costs are whole numbers. This is `target`.
+keeps its cut. Costs are whole numbers, so that a node ends as soon as its bound exceeds the best cost minus 1. This is
+`target`.
 """
 
 import sys
@@ -108,6 +109,7 @@ assert best == same and warm_calls < cold_calls
 if len(sys.argv) > 1:
     from matplotlib import pyplot as plt
 
+    plt.rcParams["svg.hashsalt"] = "bundlenet"
     figure, axes = plt.subplots(figsize=(6, 3.5))
     axes.plot([bound for bound, _ in history[1:]], label="bound")
     axes.plot([value for _, value in history[1:]], label="best cost")

@@ -1,4 +1,4 @@
-"""Capacitated facility location: a bound by components, a primal solution, and a warm start after a change of the costs.
+"""Capacitated facility location: a bound by components, a primal solution, and a warm start after the costs change.
 
     python facility_location.py [figure.svg]
 
@@ -91,6 +91,7 @@ assert abs(warm.fun - cold.fun) < 1e-5 * cold.fun and warm.nfev < cold.nfev
 if len(sys.argv) > 1:
     from matplotlib import pyplot as plt
 
+    plt.rcParams["svg.hashsalt"] = "bundlenet"
     figure, axes = plt.subplots(figsize=(5, 5))
     for site, customer in np.argwhere(x > 1e-3):
         ends = np.array([sites[site], customers[customer]])

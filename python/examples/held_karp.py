@@ -105,6 +105,7 @@ assert warm.nfev < cold.nfev
 if len(sys.argv) > 1:
     from matplotlib import pyplot as plt
 
+    plt.rcParams["svg.hashsalt"] = "bundlenet"
     figure, axes = plt.subplots(figsize=(5, 5))
     for a, b in np.argwhere(np.triu(x) > 1e-3):
         axes.plot(*cities[[a, b]].T, color="tab:blue", alpha=min(1.0, float(x[a, b])), zorder=1)

@@ -92,6 +92,7 @@ assert alone < result.fun <= optimum + 1e-6
 if len(sys.argv) > 1:
     from matplotlib import pyplot as plt
 
+    plt.rcParams["svg.hashsalt"] = "bundlenet"
     figure, axes = plt.subplots(figsize=(6, 3.5))
     axes.step(result.trace.step, result.trace.best, where="post", label="Lagrangian bound")
     axes.axhline(optimum, color="tab:gray", linestyle="--", label="optimum")

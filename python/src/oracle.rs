@@ -16,9 +16,9 @@ use crate::sum::{Callable, PythonSum, is_sum, linear_of};
 /// Minimises a convex function. `fun(x)` returns the value and a subgradient at the point `x`.
 ///
 /// `fun` gets a new array at each call. It is called on the calling thread. It may return `((cut, bound), subgradient)`
-/// if the value is known as an interval only: `f(y) >= cut + subgradient'(y - x)` for all `y`, and `f(x) <= bound`. If it
-/// has a parameter `accuracy`, it gets the width that the interval should have at most, `inf` if any will do. `fun` may
-/// also be a `Sum`.
+/// if the value is known as an interval only: `f(y) >= cut + subgradient'(y - x)` for all `y`, and `f(x) <= bound`. If
+/// it has a parameter `accuracy`, it gets the width that the interval should have at most, `inf` if any will do. `fun`
+/// may also be a `Sum`.
 ///
 /// The run starts at `x0`. With a `state` that is not empty, it starts at the point of the state instead; it uses the
 /// cuts of the state that are still valid, and updates the state. `x0` may be missing, or a number, if `fun` is a `Sum`
@@ -36,7 +36,8 @@ use crate::sum::{Callable, PythonSum, is_sum, linear_of};
 ///
 /// The run ends at the first of these events. The result has the best point in each case.
 ///
-/// - The gap over `max(1, |value|)` is at most `tolerance`: the proved one where a proof is possible, else the estimated one.
+/// - The gap over `max(1, |value|)` is at most `tolerance`: the proved one where a proof is possible, else the
+///   estimated one.
 /// - The run took `steps` steps (10,000 by default), `oracle_calls` evaluations or `time_limit` seconds.
 /// - The value reached `target`.
 /// - `callback(progress)` returned a true value or raised `StopIteration`. Its other exceptions are passed on.
@@ -46,8 +47,8 @@ use crate::sum::{Callable, PythonSum, is_sum, linear_of};
 /// `result` is the best result so far. `executor` is a `concurrent.futures.Executor`, or another object with its method
 /// `submit`, that evaluates the components of a `Sum` in parallel. `threads` has no effect.
 #[pyfunction]
-#[pyo3(signature = (fun, x0=None, *, method="auto", options=None, model=None, bounds=None, steps=None, oracle_calls=None,
-    time_limit=None, target=None, tolerance=1e-7, callback=None, threads=None, state=None, executor=None))]
+#[pyo3(signature = (fun, x0=None, *, method="auto", options=None, model=None, bounds=None, steps=None,
+    oracle_calls=None, time_limit=None, target=None, tolerance=1e-7, callback=None, threads=None, state=None, executor=None))]
 #[expect(clippy::too_many_arguments, reason = "keywords")]
 pub(crate) fn minimize(
     py: Python<'_>,
@@ -77,8 +78,8 @@ pub(crate) fn minimize(
 /// Maximises a concave function, such as the Lagrangian dual of a minimisation problem. The arguments are those of
 /// `minimize`.
 #[pyfunction]
-#[pyo3(signature = (fun, x0=None, *, method="auto", options=None, model=None, bounds=None, steps=None, oracle_calls=None,
-    time_limit=None, target=None, tolerance=1e-7, callback=None, threads=None, state=None, executor=None))]
+#[pyo3(signature = (fun, x0=None, *, method="auto", options=None, model=None, bounds=None, steps=None,
+    oracle_calls=None, time_limit=None, target=None, tolerance=1e-7, callback=None, threads=None, state=None, executor=None))]
 #[expect(clippy::too_many_arguments, reason = "keywords")]
 pub(crate) fn maximize(
     py: Python<'_>,
@@ -289,7 +290,8 @@ fn check_count(expected: usize, found: usize) -> PyResult<()> {
         return Ok(());
     }
     Err(PyValueError::new_err(format!(
-        "bounds: expected one pair, a pair for each of {expected} coordinates, or two arrays of that length, found {found}"
+        "bounds: expected one pair, a pair for each of {expected} coordinates, or two arrays of that length, \
+         found {found}"
     )))
 }
 

@@ -382,7 +382,7 @@ impl Oracle for PythonSum {
     }
 
     fn as_primal(&mut self) -> Option<&mut dyn PrimalOracle> {
-        Some(self)
+        if self.has_solutions == Some(false) { None } else { Some(self) }
     }
 }
 

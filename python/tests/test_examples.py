@@ -33,6 +33,13 @@ def test_the_readme_runs(tmp_path: Path) -> None:
         subprocess.run([sys.executable, "-c", block], check=True, timeout=60, cwd=tmp_path)
 
 
+def test_the_page_of_oracles_runs() -> None:
+    text = (EXAMPLES.parents[1] / "docs" / "oracle.md").read_text()
+    space: dict[str, object] = {}
+    for index, block in enumerate(text.split("```python\n")[1:]):
+        exec(compile(block.split("```")[0], f"block {index}", "exec"), space)
+
+
 # Jupyter's own warnings are not faults of ours.
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("path", sorted(EXAMPLES.glob("*.ipynb")), ids=lambda path: path.stem)

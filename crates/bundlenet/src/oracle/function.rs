@@ -482,16 +482,14 @@ impl<'a> Function<'a> {
         let evaluation = self.evaluations;
         let expected = which.map_or(self.components, <[usize]>::len);
         let more = owners.len();
-        let mut written = solutions.take().unwrap_or_default();
-        written.clear();
-        if let Some(primal) = self.oracle.as_primal() {
-            primal.write_solutions(&mut written);
-        }
-        if written.is_empty() && evaluation == 1 {
+        let Some(primal) = self.oracle.as_primal() else {
             self.keeps_solutions = false;
+            *solutions = None;
             return Ok(());
-        }
-        let solutions = solutions.insert(written);
+        };
+        let solutions = solutions.get_or_insert_default();
+        solutions.clear();
+        primal.write_solutions(solutions);
         if solutions.len() != expected && solutions.len() != expected + more {
             return Err(EvaluationError::SolutionCount { evaluation, expected, found: solutions.len() });
         }

@@ -98,6 +98,7 @@ pub trait Oracle {
     }
 
     /// The oracle as a [`PrimalOracle`], for oracles that also return the solutions of their subproblems.
+    /// An oracle that knows only after its first evaluation that it has none returns `None` from then on.
     fn as_primal(&mut self) -> Option<&mut dyn PrimalOracle> {
         None
     }

@@ -21,8 +21,7 @@ pub trait PrimalOracle: Oracle {
     /// common.
     ///
     /// The last evaluation was one of the whole function, of its components or of some components. After one of the
-    /// whole function there are no further cuts. An oracle that pushes nothing after the first evaluation of a run has no
-    /// solutions; the run then goes on without them.
+    /// whole function there are no further cuts.
     fn write_solutions(&mut self, solutions: &mut Solutions);
 
     /// The minorant of a component that belongs to a solution of an earlier run, with the present data: its value at
