@@ -4,7 +4,7 @@ use bundlenet::{Domain, Interval, Lines, Minorants, Oracle, OracleError, Sense, 
 use bundlenet_linalg::Stream;
 use bundlenet_linalg::sparse::{pairs, sparse_dot};
 
-/// What an oracle says of a function.
+/// The answers of a disturbed oracle.
 #[derive(Clone, Debug, Default)]
 pub struct Disturbance {
     /// Largest width of the intervals.

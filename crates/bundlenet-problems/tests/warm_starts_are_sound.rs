@@ -179,6 +179,7 @@ fn facility_locations_that_change_are_solved_from_what_is_left() {
             assert_close(&scratch, &again, 1e-6);
             let points: Vec<Vec<f64>> = (0..3).map(|_| random_point(&mut stream, dual.dim(), 30_000.0)).collect();
             assert_cuts_hold(&mut *dual, &state, &points);
+            assert!(again.steps <= scratch.steps, "{} and {}", again.steps, scratch.steps);
             steps = [steps[0] + scratch.steps, steps[1] + again.steps];
             repriced += again.reuse.map_or(0, |reuse| reuse.repriced());
         }

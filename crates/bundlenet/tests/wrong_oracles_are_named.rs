@@ -177,6 +177,15 @@ fn checked(mistake: Mistake, sense: Sense, scale: f64) -> Result<Check, Evaluati
     check(&mut oracle, &points)
 }
 
+/// The names of an oracle's mistakes. They are the same in both senses and at all scales.
+fn the_same<T: PartialEq + std::fmt::Debug>(names: impl Fn(Sense, f64) -> T) -> T {
+    let first = names(Sense::Minimize, 1.0);
+    for (sense, scale) in [(Sense::Maximize, 1.0), (Sense::Minimize, 1e-40), (Sense::Maximize, 1e40)] {
+        assert_eq!(names(sense, scale), first, "{sense} {scale}");
+    }
+    first
+}
+
 /// Checks in both senses and in several units: the rules and diagnoses are always the same.
 #[track_caller]
 fn named(mistake: Mistake) -> Vec<(Rule, Option<Diagnosis>, Vec<usize>)> {
@@ -198,11 +207,7 @@ fn named(mistake: Mistake) -> Vec<(Rule, Option<Diagnosis>, Vec<usize>)> {
         };
         check.violations.iter().map(name).collect()
     };
-    let first = names(Sense::Minimize, 1.0);
-    for (sense, scale) in [(Sense::Maximize, 1.0), (Sense::Minimize, 1e-40), (Sense::Maximize, 1e40)] {
-        assert_eq!(names(sense, scale), first, "{sense} {scale}");
-    }
-    first
+    the_same(names)
 }
 
 #[test]
@@ -476,11 +481,7 @@ fn wide(fault: Fault) -> Vec<(Rule, Option<Diagnosis>, Vec<usize>)> {
             |violation: &bundlenet::Violation| (violation.rule, violation.diagnosis, violation.components.clone());
         check.violations.iter().map(name).collect()
     };
-    let first = names(Sense::Minimize, 1.0);
-    for (sense, scale) in [(Sense::Maximize, 1.0), (Sense::Minimize, 1e-40), (Sense::Maximize, 1e40)] {
-        assert_eq!(names(sense, scale), first, "{sense} {scale}");
-    }
-    first
+    the_same(names)
 }
 
 #[test]

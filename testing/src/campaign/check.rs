@@ -163,7 +163,7 @@ fn is_attained(oracle: &mut dyn Oracle, solution: &Solution, allowed: f64) -> bo
     is_inside && value.is_ok_and(|value| (value - solution.value).abs() <= allowed)
 }
 
-/// Whether the function decreases for ever along the ray, as far as evaluations can tell.
+/// Whether the function still decreases at points far along the ray.
 pub(super) fn is_ray(case: &Case, oracle: &mut dyn Oracle, solution: &Solution) -> bool {
     let Some(ray) = &solution.ray else { return false };
     let sign = oracle.sense().sign();

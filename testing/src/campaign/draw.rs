@@ -70,7 +70,7 @@ impl Scales {
     }
 }
 
-/// What a family says about a case.
+/// A case of a family, before its start is drawn.
 struct Draft {
     make: Make,
     is_unbounded: Option<bool>,

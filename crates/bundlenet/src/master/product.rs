@@ -21,8 +21,9 @@ use crate::oracle::{Domain, Patience};
 
 /// Sweeps in a round.
 const SWEEPS: usize = 2;
-/// Largest number of rounds.
-const MOST_ROUNDS: usize = 60;
+/// Largest number of rounds. Most solves take three. One in a thousand to full accuracy, with bounds on the variables,
+/// takes more than a hundred.
+const MOST_ROUNDS: usize = 300;
 /// Largest number of free weights for which a Newton step pays. Beyond it, a round has more sweeps instead.
 const MOST_FREE: usize = 4000;
 const SWEEPS_WITHOUT_NEWTON: usize = 20;
@@ -884,20 +885,16 @@ mod tests {
     #[test]
     fn masters_agree_with_an_interior_point_method() {
         let mut stream = Stream::new(7, "product masters", 0);
-        let mut unfinished = 0;
         for index in 0..3000 {
             let case = Case::random(&mut stream, index);
             let mut master = ProductMaster::default();
             let gap = case.check(&mut case.bundle(), &mut master, &format!("case {index}"));
-            // A weight that has to grow from next to nothing may need more rounds than there are.
-            assert!(gap <= 1e-5, "case {index}: {gap}");
-            unfinished += usize::from(gap > 1e-9);
+            assert!(gap <= 1e-9, "case {index}: {gap}");
             let step: Vec<f64> = master.direction().iter().map(|entry| -case.eta * entry).collect();
             let (value, reference) = (case.value(&step), case.reference());
             // The accuracy of Clarabel is about 1e-8 here.
-            assert!((value - reference).abs() <= (1e-7 + gap) * case.size(), "case {index}: {value} {reference}");
+            assert!((value - reference).abs() <= 1e-7 * case.size(), "case {index}: {value} {reference}");
         }
-        assert!(unfinished <= 1, "{unfinished}");
     }
 
     /// A master that is cut short at any of its questions leaves a valid proposal. Afterwards it solves as before.

@@ -31,7 +31,7 @@ const WISHED_SHARE: f64 = 0.1;
 /// An oracle is no more accurate if an interval is wider than the wish by this factor. Round-off is far below it.
 const DEAF: f64 = 2.0;
 
-/// What to evaluate next.
+/// The point of the next evaluation.
 enum Aim {
     /// The trial point of the proposal. It may be the centre.
     Trial { is_at_centre: bool },
@@ -332,7 +332,7 @@ impl<P: Proposer> BundleMethod<P> {
         if is_vague { Hearing::Vague } else { Hearing::Clear }
     }
 
-    /// Proposes until there is a trial point to evaluate. Returns what to evaluate, or the end of the method.
+    /// Proposes until there is a trial point to evaluate. Returns the point to evaluate, or the end of the method.
     /// An inexact master may promise a decrease and stay at the centre: then a shorter step is tried.
     fn aim(&mut self, function: &mut Function<'_>) -> Result<Aim, Progress> {
         for _ in 0..=MOST_REPEATS {

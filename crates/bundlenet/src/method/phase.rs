@@ -155,8 +155,8 @@ impl Situation {
 }
 
 /// Whether a component step is worth its work: it takes no more than the aggregated steps that gain as much. An
-/// evaluation of `m` components in `n` variables has up to `min(m, n)` independent cuts. Far from the optimum one of
-/// them is as good as all. Close to it the model needs all of them, and an aggregated step finds one at a time.
+/// evaluation of `m` components in `n` variables has up to `min(m, n)` independent cuts. Far from the optimum the
+/// model needs one of them. Close to it the model needs all of them, and an aggregated step finds one at a time.
 fn is_worth(
     constants: &Constants,
     (oracle_work, component_work): (f64, Option<f64>),

@@ -8,7 +8,7 @@ pub(crate) struct Centre {
     pub(crate) point: Vec<f64>,
     /// Value of the function at the centre, or an upper bound on it.
     pub(crate) value: f64,
-    /// Width of the interval of the value, at the points of which the centre is a mean.
+    /// Largest width of the oracle's values that `value` is a mean of.
     pub(crate) width: f64,
     /// Whether `value` is the value that the oracle returned at the centre.
     pub(crate) is_exact: bool,
