@@ -26,6 +26,7 @@ fn dimension(problem: &Problem) -> usize {
         Problem::NetworkDesign(instance) => instance.dual_dim(),
         Problem::Assignment(instance) => instance.items(),
         Problem::FacilityLocation(instance) => instance.customers(),
+        Problem::UnitCommitment(instance) => instance.thermal_units().len() * instance.periods(),
     }
 }
 

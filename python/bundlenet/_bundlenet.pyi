@@ -21,6 +21,7 @@ __all__ = [
     "Progress",
     "State",
     "TrainingProgress",
+    "UnitCommitment",
     "Violation",
     "__version__",
     "check",
@@ -193,6 +194,7 @@ class Problem:
         sense: _Sense | None = None,
         problem: int | None = None,
         capacity: float | None = None,
+        formulation: Literal["pglib", "chp"] | None = None,
     ) -> Self: ...
     @classmethod
     def generate(
@@ -307,6 +309,22 @@ class FacilityLocation(Problem):
     def costs(self) -> NDArray[np.float64]: ...
 
 @final
+class UnitCommitment(Problem):
+    @property
+    def formulation(self) -> Literal["pglib", "chp"]: ...
+    @property
+    def units(self) -> list[str]: ...
+    @property
+    def periods(self) -> int: ...
+    @property
+    def demand(self) -> NDArray[np.float64]: ...
+    @property
+    def reserves(self) -> NDArray[np.float64]: ...
+    def best_response(
+        self, unit: int, energy_prices: ArrayLike, reserve_prices: ArrayLike | None = None
+    ) -> dict[str, Any]: ...
+
+@final
 class Dual:
     def __call__(self, x: ArrayLike) -> tuple[float, NDArray[np.float64]]: ...
     @property
@@ -314,7 +332,7 @@ class Dual:
     @property
     def sense(self) -> _Sense: ...
     @property
-    def bounds(self) -> _Pair: ...
+    def bounds(self) -> _Pair | list[_Pair]: ...
 
 @final
 class Model:

@@ -54,6 +54,10 @@ class Result(dict[str, Any]):
     primal: list[tuple[int, float, Any]] | None
     #: Number of cuts of the state that were `"kept"`, `"repriced"` and `"dropped"`. `None` if there were none.
     reuse: dict[str, int] | None
+    #: Prices of energy, one for each period. Results of unit commitment alone have them.
+    energy_prices: NDArray[np.float64]
+    #: Prices of reserve, one for each period, or none. Results of unit commitment alone have them.
+    reserve_prices: NDArray[np.float64]
     #: Wall time of the run in seconds.
     seconds: float
     #: Wall time of the evaluations in seconds.

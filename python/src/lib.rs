@@ -29,7 +29,9 @@ mod _bundlenet {
     #[pymodule_export]
     use crate::oracle::{maximize, minimize};
     #[pymodule_export]
-    use crate::problems::{Dual, FacilityLocation, GeneralizedAssignment, NetworkDesign, Problem, solve_batch};
+    use crate::problems::{
+        Dual, FacilityLocation, GeneralizedAssignment, NetworkDesign, Problem, UnitCommitment, solve_batch,
+    };
     #[pymodule_export]
     use crate::program::run_program;
     #[pymodule_export]

@@ -146,7 +146,7 @@ fn optimize(
         let outcome = run(py, &mut oracle, Some(&start), settings, callback, None, state)?;
         return outcome.into_result(py, oracle.raised, None);
     }
-    settings.primal = settings.method.has_cuts();
+    settings.primal = settings.method.has_primal();
     let mut oracle = PythonSum::new(fun, space, executor, settings.primal)?;
     if let Some(loan) = &mut loan {
         oracle.begin_with(&mut loan.content, fun)?;

@@ -11,7 +11,7 @@ use numpy::{IntoPyArray, PyArray1, PyArray2, PyArrayMethods};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
-use pyo3::types::PyType;
+use pyo3::types::{PyDict, PyType};
 
 use crate::convert::{imported, matrix, vector, whole};
 use crate::failure::{at_start, exception};
@@ -30,17 +30,20 @@ impl Problem {
     /// Reads an instance from a file in any known format, plain or gzip. `sense` (`"min"` or `"max"`) is the sense of a
     /// generalised assignment file that does not state it. `problem`, counted from 1, chooses a problem of a file with
     /// several. `capacity` is the capacity of every site of a facility location file with the word `capacity` in its
-    /// place.
+    /// place. `formulation` (`"pglib"` or `"chp"`) is the model of a unit commitment file.
     #[classmethod]
-    #[pyo3(signature = (path, *, sense=None, problem=None, capacity=None))]
+    #[pyo3(signature = (path, *, sense=None, problem=None, capacity=None, formulation=None))]
     fn read(
         cls: &Bound<'_, PyType>,
         path: PathBuf,
         sense: Option<&str>,
         problem: Option<usize>,
         capacity: Option<f64>,
+        formulation: Option<&str>,
     ) -> PyResult<Py<PyAny>> {
-        let options = ReadOptions { sense: sense.map(sense_of).transpose()?, problem, capacity };
+        let wrong = |error: String| PyValueError::new_err(format!("formulation: {error}"));
+        let formulation = formulation.map(|name| name.parse().map_err(wrong)).transpose()?;
+        let options = ReadOptions { sense: sense.map(sense_of).transpose()?, problem, capacity, formulation };
         let problem = cls.py().detach(|| bundlenet_problems::Problem::read(&path, options)).map_err(exception)?;
         of_class(cls, problem, &path.display().to_string())
     }
@@ -85,8 +88,9 @@ impl Problem {
     fn dual(&self) -> Dual {
         let oracle = self.problem.dual();
         let (dim, sense) = (oracle.dim(), oracle.sense());
-        let is_nonnegative = oracle.domain().is_nonnegative(0);
-        Dual { oracle: Mutex::new(oracle), dim, sense, is_nonnegative }
+        let domain = oracle.domain();
+        let are_nonnegative = (0..dim).map(|index| domain.is_nonnegative(index)).collect();
+        Dual { oracle: Mutex::new(oracle), dim, sense, are_nonnegative }
     }
 
     /// Computes the Lagrangian bound: optimises the dual from the start `x0`, 0 by default. `threads` is the number of
@@ -119,7 +123,8 @@ impl Problem {
         let state = loan.as_mut().map(|loan| loan.content.for_another_function());
         // A state that is not empty has a start.
         let start = start.as_deref().filter(|_| state.as_ref().is_none_or(|state| state.point().is_empty()));
-        run(py, &mut *dual, start, settings, callback.as_ref(), threads, state)?.into_result(py, None, None)
+        let outcome = run(py, &mut *dual, start, settings, callback.as_ref(), threads, state)?;
+        self.with_prices(py, outcome.into_result(py, None, None)?)
     }
 
     /// Computes the optimum of the dual to a relative gap of 1e-9, as `bundlenet reference` does. `certificate` is
@@ -134,8 +139,8 @@ impl Problem {
     ) -> PyResult<Py<PyAny>> {
         let limits = Limits { seconds: Some(time_limit), ..Limits::default() };
         let settings = Settings { limits, ..Settings::exact() };
-        run(py, &mut *self.problem.dual(), None, settings, callback.as_ref(), threads, None)?
-            .into_result(py, None, None)
+        let outcome = run(py, &mut *self.problem.dual(), None, settings, callback.as_ref(), threads, None)?;
+        self.with_prices(py, outcome.into_result(py, None, None)?)
     }
 
     /// A bound on the optimum that holds in exact arithmetic, as a `fractions.Fraction`: the value of the dual at the
@@ -158,6 +163,20 @@ impl Problem {
     fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyAny>, (String,))> {
         let text = self.problem.to_text(Format::Json).map_err(exception)?;
         Ok((py.get_type::<Self>().getattr("_from_json")?, (text,)))
+    }
+}
+
+impl Problem {
+    /// Adds the prices of unit commitment to a result.
+    fn with_prices(&self, py: Python<'_>, result: Py<PyAny>) -> PyResult<Py<PyAny>> {
+        if let bundlenet_problems::Problem::UnitCommitment(instance) = &self.problem {
+            let object = result.bind(py);
+            let point = vector(&object.get_item("x")?, "x")?;
+            let (energy, reserve) = instance.split_prices(&point);
+            object.set_item("energy_prices", energy.to_vec().into_pyarray(py))?;
+            object.set_item("reserve_prices", reserve.to_vec().into_pyarray(py))?;
+        }
+        Ok(result)
     }
 }
 
@@ -506,13 +525,97 @@ fn location<'a>(this: &'a PyRef<'_, FacilityLocation>) -> PyResult<&'a bundlenet
     }
 }
 
+/// Unit commitment: thermal units that meet demand and reserve at the least cost. The optimal multipliers of its dual are
+/// the convex hull prices of energy and reserve. Instances come from files (`read`) or a seed (`generate`).
+#[pyclass(frozen, extends = Problem, module = "bundlenet")]
+pub(crate) struct UnitCommitment;
+
+#[pymethods]
+impl UnitCommitment {
+    /// The model of the data: `"pglib"` or `"chp"`.
+    #[getter]
+    fn formulation(this: PyRef<'_, Self>) -> PyResult<&'static str> {
+        Ok(commitment(&this)?.formulation().name())
+    }
+
+    /// Names of the thermal units.
+    #[getter]
+    fn units(this: PyRef<'_, Self>) -> PyResult<Vec<String>> {
+        Ok(commitment(&this)?.thermal_units().iter().map(|unit| unit.name.clone()).collect())
+    }
+
+    /// Number of periods.
+    #[getter]
+    fn periods(this: PyRef<'_, Self>) -> PyResult<usize> {
+        Ok(commitment(&this)?.periods())
+    }
+
+    /// Demand in each period, in MW.
+    #[getter]
+    fn demand<'py>(this: PyRef<'py, Self>) -> PyResult<Bound<'py, PyArray1<f64>>> {
+        Ok(numbers(this.py(), commitment(&this)?.demand(), |&demand| demand))
+    }
+
+    /// Reserve required in each period, in MW; empty if the file states none.
+    #[getter]
+    fn reserves<'py>(this: PyRef<'py, Self>) -> PyResult<Bound<'py, PyArray1<f64>>> {
+        Ok(numbers(this.py(), commitment(&this)?.reserves(), |&reserve| reserve))
+    }
+
+    /// The schedule with which a unit earns most at given prices: a dictionary of `profit`, `cost`, `is_on`, `output` and
+    /// `reserve`. `unit` counts from 0. Without prices of reserve the unit offers none.
+    #[pyo3(signature = (unit, energy_prices, reserve_prices=None))]
+    fn best_response<'py>(
+        this: PyRef<'py, Self>,
+        unit: usize,
+        energy_prices: &Bound<'py, PyAny>,
+        reserve_prices: Option<&Bound<'py, PyAny>>,
+    ) -> PyResult<Bound<'py, PyDict>> {
+        let (py, instance) = (this.py(), commitment(&this)?);
+        let energy = vector(energy_prices, "energy_prices")?;
+        let reserve = reserve_prices.map_or_else(|| Ok(vec![]), |prices| vector(prices, "reserve_prices"))?;
+        let (units, periods) = (instance.thermal_units().len(), instance.periods());
+        if unit >= units {
+            return Err(PyValueError::new_err(format!("unit: expected a number below {units}, found {unit}")));
+        }
+        for (name, found) in [("energy_prices", energy.len()), ("reserve_prices", reserve.len())] {
+            if found != periods && !(name == "reserve_prices" && found == 0) {
+                return Err(PyValueError::new_err(format!("{name}: expected {periods} prices, found {found}")));
+            }
+        }
+        let response = instance.best_response(unit, &energy, &reserve);
+        let answer = PyDict::new(py);
+        answer.set_item("profit", response.profit)?;
+        answer.set_item("cost", response.cost)?;
+        answer.set_item("is_on", response.is_on.into_pyarray(py))?;
+        answer.set_item("output", response.output.into_pyarray(py))?;
+        answer.set_item("reserve", response.reserve.into_pyarray(py))?;
+        Ok(answer)
+    }
+
+    fn __repr__(this: PyRef<'_, Self>) -> PyResult<String> {
+        let instance = commitment(&this)?;
+        let (units, periods) = (instance.thermal_units().len(), instance.periods());
+        let formulation = instance.formulation().name();
+        Ok(format!("UnitCommitment(units={units}, periods={periods}, formulation={formulation:?})"))
+    }
+}
+
+fn commitment<'a>(this: &'a PyRef<'_, UnitCommitment>) -> PyResult<&'a bundlenet_problems::UnitCommitment> {
+    match &this.as_super().problem {
+        bundlenet_problems::Problem::UnitCommitment(instance) => Ok(instance),
+        other => Err(PyValueError::new_err(format!("expected unit commitment, found {}", name_of(other)))),
+    }
+}
+
 /// A Lagrangian dual: `dual(x)` returns the value and a subgradient at the multipliers `x`.
 #[pyclass(frozen, module = "bundlenet")]
 pub(crate) struct Dual {
     oracle: Mutex<Box<dyn Oracle + Send>>,
     dim: usize,
     sense: Sense,
-    is_nonnegative: bool,
+    /// For each multiplier.
+    are_nonnegative: Vec<bool>,
 }
 
 #[pymethods]
@@ -544,10 +647,17 @@ impl Dual {
         sense_name(self.sense)
     }
 
-    /// The bounds on every multiplier, for the argument `bounds` of `minimize` and `maximize`.
+    /// The bounds on the multipliers, for the argument `bounds` of `minimize` and `maximize`: a pair if all multipliers
+    /// have the same ones, else a list of pairs.
     #[getter]
-    fn bounds(&self) -> (Option<f64>, Option<f64>) {
-        (self.is_nonnegative.then_some(0.0), None)
+    fn bounds<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        let pair = |is_nonnegative: bool| (is_nonnegative.then_some(0.0), None::<f64>);
+        let first = self.are_nonnegative.first().copied().unwrap_or(false);
+        if self.are_nonnegative.iter().all(|&other| other == first) {
+            return Ok(pair(first).into_pyobject(py)?.into_any());
+        }
+        let pairs: Vec<_> = self.are_nonnegative.iter().map(|&is_nonnegative| pair(is_nonnegative)).collect();
+        Ok(pairs.into_pyobject(py)?.into_any())
     }
 
     fn __repr__(&self) -> String {
@@ -569,6 +679,9 @@ fn of_class(cls: &Bound<'_, PyType>, problem: bundlenet_problems::Problem, sourc
         problem @ bundlenet_problems::Problem::FacilityLocation(_) => {
             Py::new(py, PyClassInitializer::from(Problem { problem }).add_subclass(FacilityLocation))?.into_any()
         }
+        problem @ bundlenet_problems::Problem::UnitCommitment(_) => {
+            Py::new(py, PyClassInitializer::from(Problem { problem }).add_subclass(UnitCommitment))?.into_any()
+        }
     };
     if object.bind(py).is_instance(cls)? {
         return Ok(object);
@@ -581,6 +694,7 @@ fn name_of(problem: &bundlenet_problems::Problem) -> &'static str {
         bundlenet_problems::Problem::NetworkDesign(_) => "network design",
         bundlenet_problems::Problem::Assignment(_) => "generalised assignment",
         bundlenet_problems::Problem::FacilityLocation(_) => "facility location",
+        bundlenet_problems::Problem::UnitCommitment(_) => "unit commitment",
     }
 }
 

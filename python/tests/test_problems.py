@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import bundlenet
-from bundlenet import FacilityLocation, GeneralizedAssignment, NetworkDesign, Problem
+from bundlenet import FacilityLocation, GeneralizedAssignment, NetworkDesign, Problem, UnitCommitment
 
 #: The arrays of a network design instance.
 DESIGN = ["tails", "heads", "fixed_costs", "capacities", "origins", "destinations", "demands", "routing_costs"]
@@ -243,3 +243,23 @@ def test_perturbations_keep_the_shape_of_their_base() -> None:
     )
     with pytest.raises(ValueError, match="expected a network design base"):
         NetworkDesign.generate("mc-sml-40", 2, base=GeneralizedAssignment.generate("ga-10-100", 1))
+
+
+def test_unit_commitment_has_prices(tmp_path: Path) -> None:
+    problem = UnitCommitment.generate("uc", 4)
+    assert repr(problem) == 'UnitCommitment(units=60, periods=48, formulation="pglib")'
+    assert len(problem.units) == 60 and problem.demand.shape == problem.reserves.shape == (48,)
+    result = problem.solve(tolerance=1e-4)
+    assert result.energy_prices.shape == result.reserve_prices.shape == (48,)
+    assert np.all(result.reserve_prices >= 0)
+    answer = problem.best_response(0, result.energy_prices, result.reserve_prices)
+    income = result.energy_prices @ answer["output"] + result.reserve_prices @ answer["reserve"]
+    assert income - answer["cost"] == pytest.approx(answer["profit"])
+    problem.write(tmp_path / "uc.json")
+    other = UnitCommitment.read(tmp_path / "uc.json", formulation="chp")
+    assert other.formulation == "chp" and pickle.loads(pickle.dumps(other)).formulation == "chp"
+    assert other.solve(steps=3).reserve_prices.shape == (0,)
+    with pytest.raises(ValueError, match="energy_prices: expected 48 prices, found 2"):
+        problem.best_response(0, [1.0, 2.0])
+    with pytest.raises(ValueError, match="formulation: expected pglib or chp"):
+        Problem.read(tmp_path / "uc.json", formulation="other")  # type: ignore[arg-type]

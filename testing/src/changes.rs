@@ -2,7 +2,7 @@
 
 use bundlenet_problems::facility_location::Site;
 use bundlenet_problems::network_design::{Arc, Commodity};
-use bundlenet_problems::{Assignment, FacilityLocation, NetworkDesign, Problem};
+use bundlenet_problems::{Assignment, FacilityLocation, NetworkDesign, Problem, UnitCommitment};
 
 use crate::sums::Stream;
 
@@ -63,6 +63,21 @@ pub fn changed(problem: &Problem, share: f64, stream: &mut Stream) -> Problem {
                 }
             }
             Problem::FacilityLocation(FacilityLocation::new(sites, instance.demands().to_vec(), costs).unwrap())
+        }
+        Problem::UnitCommitment(instance) => {
+            let mut units = instance.thermal_units().to_vec();
+            for _ in 0..((share * units.len() as f64).round() as usize).max(1) {
+                let unit = stream.below(units.len());
+                let unit = &mut units[unit];
+                match stream.below(3) {
+                    0 => unit.startup.iter_mut().for_each(|category| category.cost *= 1.5),
+                    1 => unit.production.iter_mut().for_each(|point| point.cost *= 0.9),
+                    _ => unit.ramp_up *= 1.2,
+                }
+            }
+            let (demand, reserves) = (instance.demand().to_vec(), instance.reserves().to_vec());
+            let (formulation, renewable) = (Some(instance.formulation()), instance.renewable_units().to_vec());
+            Problem::UnitCommitment(UnitCommitment::new(formulation, demand, reserves, units, renewable).unwrap())
         }
     }
 }

@@ -122,6 +122,10 @@ impl Oracle for Disturbed {
         self.oracle.work()
     }
 
+    fn scales(&self) -> Option<Vec<f64>> {
+        self.oracle.scales()
+    }
+
     fn as_sum(&mut self) -> Option<&mut dyn SumOracle> {
         self.linear.is_some().then_some(self as _)
     }

@@ -18,6 +18,7 @@ pub mod reference;
 pub mod sample;
 pub mod sources;
 pub mod sums;
+pub mod units;
 pub mod visits;
 
 pub use random::{cases, stream};

@@ -91,7 +91,7 @@ pub fn pattern_lp(instance: &Assignment) -> (f64, Vec<f64>) {
     }
 }
 
-fn feasible(outcome: Result<SolveOutcome, microlp::Error>) -> Option<Solution> {
+pub(crate) fn feasible(outcome: Result<SolveOutcome, microlp::Error>) -> Option<Solution> {
     match outcome {
         Err(microlp::Error::Infeasible) => None,
         outcome => Some(solved(outcome)),

@@ -8,13 +8,18 @@ use bundlenet::{FnOracle, Oracle, Settings, Solution, Solver};
 /// The points that a run evaluates, the start first. The run sees the whole function only.
 pub fn visited(oracle: &mut dyn Oracle, settings: &Settings) -> Vec<Vec<f64>> {
     let (dim, domain, sense) = (oracle.dim(), oracle.domain(), oracle.sense());
+    let scales = oracle.scales();
     let mut visited = vec![];
-    let mut recording = FnOracle::new(dim, |point: &[f64], subgradient: &mut [f64]| {
+    let recording = FnOracle::new(dim, |point: &[f64], subgradient: &mut [f64]| {
         visited.push(point.to_vec());
         oracle.evaluate(point, subgradient)
     })
     .with_domain(domain)
     .with_sense(sense);
+    let mut recording = match scales {
+        Some(scales) => recording.with_scales(scales),
+        None => recording,
+    };
     Solver::new(settings.clone()).unwrap().solve(&mut recording).unwrap();
     visited
 }

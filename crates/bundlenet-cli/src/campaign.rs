@@ -14,10 +14,10 @@ use rayon::prelude::*;
 use crate::contenders::{DataSet, Options};
 use crate::experiment::{
     Choice, Contender, Job, Key, Mean, Measurement, Row, markdown, markdown_by_time, markdown_to_gap, rows,
-    without_proof,
+    take_best_bounds, without_proof,
 };
 use crate::failure::Failure;
-use crate::run::{interrupt_flag, progress};
+use crate::run::{Progress, interrupt_flag};
 use crate::{output, paper, report};
 
 /// Columns of the tables at equal times.
@@ -75,6 +75,7 @@ fn run_all(
     output::note_outdated(missing.iter().filter(|job| is_outdated(job.key())).count(), ("run", "runs"));
     all.extend(make_runs(&path, &missing, steps, interrupt)?);
     all.sort_by_key(|run| places[&run.key()]);
+    take_best_bounds(&mut all);
     let names: Vec<&str> = sets.iter().map(|(set, _)| set.name.as_str()).collect();
     write_results(options, &all, &names)?;
     Ok(all)
@@ -110,7 +111,7 @@ fn make_runs(
     steps: usize,
     interrupt: &AtomicBool,
 ) -> Result<Vec<Measurement>, Failure> {
-    let bar = progress(jobs.len());
+    let progress = Progress::begin(jobs.len(), "runs");
     let file = OpenOptions::new().create(true).append(true).open(path);
     let file = Mutex::new(file.map_err(|source| Error::Write { path: path.to_path_buf(), source })?);
     let make = |job: &&Job<'_>| {
@@ -120,12 +121,10 @@ fn make_runs(
         if let Ok(mut file) = file.lock() {
             file.write_all(line.as_bytes())?;
         }
-        bar.inc(1);
+        progress.advance();
         Ok(run)
     };
-    let made = jobs.par_iter().map(make).collect();
-    bar.finish_and_clear();
-    made
+    jobs.par_iter().map(make).collect()
 }
 
 fn check(interrupt: &AtomicBool) -> Result<(), Failure> {
@@ -143,12 +142,12 @@ fn optimum_name(data_set: &str, example: &Example, is_validation: bool) -> Strin
 /// The optima of all instances, from `optima.json` where the file has them.
 fn find_optima(folder: &Path, sets: &[DataSet], interrupt: &AtomicBool) -> Result<Optima, Failure> {
     let optima = Mutex::new(Optima::open(&folder.join("optima.json"))?);
-    let bar = progress(sets.iter().map(|set| set.test.len() + set.validation.len()).sum());
+    let progress = Progress::begin(sets.iter().map(|set| set.test.len() + set.validation.len()).sum(), "optima");
     let limits = Limits { seconds: Some(MOST_SECONDS), ..Limits::default() };
     let find = |name: &str, example: &Example, is_validation: bool| {
         check(interrupt)?;
         Optima::find(&optima, &optimum_name(name, example, is_validation), example, &limits)?;
-        bar.inc(1);
+        progress.advance();
         Ok::<_, Failure>(())
     };
     let found = sets.iter().try_for_each(|DataSet { name, test, validation }| {
@@ -158,7 +157,7 @@ fn find_optima(folder: &Path, sets: &[DataSet], interrupt: &AtomicBool) -> Resul
     let mut optima = optima.into_inner().unwrap_or_else(PoisonError::into_inner);
     optima.write()?;
     found?;
-    bar.finish_and_clear();
+    drop(progress);
     output::note_outdated(optima.outdated(), ("optimum", "optima"));
     Ok(optima)
 }

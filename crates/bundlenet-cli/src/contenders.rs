@@ -156,6 +156,8 @@ impl Options {
 
 /// A network as a contender.
 pub(crate) fn network(model: &Arc<Model>, name: &str) -> Result<Contender, Failure> {
-    let method = Method::with_options("network", [])?.with_model(Arc::clone(model))?;
+    // One run has gaps after several numbers of steps, so the network is told none of them.
+    let method =
+        Method::with_options("network", [("told".to_string(), "nothing".into())])?.with_model(Arc::clone(model))?;
     Ok(Contender::new(format!("network {name}"), None, method))
 }

@@ -1,6 +1,6 @@
 //! Experiments: methods on instances, measured by their gaps to exact optima, and tables of the measurements.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 
 use bundlenet::train::{Example, Optimum, gap_percent, not_proved};
 use bundlenet::{Error, Limits, Method, Precision, Settings, Solver};
@@ -145,6 +145,31 @@ impl Measurement {
     pub(crate) fn key(&self) -> Key {
         let Self { data_set, is_validation, instance, method, eta0, model, fingerprint, .. } = self.clone();
         ((data_set, is_validation, instance, method, eta0.map(f64::to_bits), model), fingerprint)
+    }
+}
+
+/// Takes the best bound of all runs on an instance for its optimum, where the bound is better. Then the optimum is not
+/// proved: a proved one is better than every bound up to its tolerance.
+pub(crate) fn take_best_bounds(all: &mut [Measurement]) {
+    let name = |run: &Measurement| (run.data_set.clone(), run.is_validation, run.instance.clone());
+    let mut beaten = HashMap::new();
+    for run in all.iter() {
+        let (Some(first), Some(last)) = (run.best.first(), run.best.last()) else { continue };
+        // A run improves from its start on.
+        let sign = (last - first).signum();
+        let advantage = sign * (last - run.optimum);
+        let tolerance = Settings::exact().tolerance * run.optimum.abs().max(1.0);
+        let best = beaten.entry(name(run)).or_insert((tolerance, run.optimum));
+        if advantage > best.0 {
+            *best = (advantage, *last);
+        }
+    }
+    for run in all {
+        if let Some((_, bound)) = beaten.get(&name(run)).filter(|(_, bound)| *bound != run.optimum) {
+            let missed = (bound - run.optimum).abs() / bound.abs().max(f64::MIN_POSITIVE);
+            (run.optimum, run.is_proved) = (*bound, false);
+            run.estimate = run.estimate.map(|estimate| estimate.max(missed));
+        }
     }
 }
 
@@ -393,6 +418,24 @@ mod tests {
         let mut timed = run("a", "auto", None, false, &[0.0, 55.0, 90.0]);
         timed.seconds = vec![0.0, 1e-3, 2e-3];
         assert_eq!([0.0, 1e-3, 1.9e-3, 1.0].map(|at| timed.gap_at(at)), [100.0, 45.0, 45.0, 10.0]);
+    }
+
+    #[test]
+    fn no_optimum_is_worse_than_a_bound_beside_it() {
+        let mut all = vec![
+            run("a", "auto", None, false, &[0.0, 90.0, 101.0]),
+            run("a", "constant", None, false, &[0.0, 102.0]),
+            run("b", "auto", None, false, &[0.0, 100.0 + 1e-9]),
+            // A minimum, from above.
+            run("c", "auto", None, false, &[200.0, 99.0]),
+            run("d", "auto", None, false, &[200.0, 101.0]),
+            run("e", "auto", None, false, &[100.0]),
+        ];
+        take_best_bounds(&mut all);
+        let found: Vec<(f64, bool)> = all.iter().map(|run| (run.optimum, run.is_proved)).collect();
+        let kept = (100.0, true);
+        assert_eq!(found, [(102.0, false), (102.0, false), kept, (99.0, false), kept, kept]);
+        assert!(all.iter().all(|run| run.gap(9) <= 2.0) && all[1].gap(9) == 0.0);
     }
 
     #[test]

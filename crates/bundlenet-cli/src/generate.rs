@@ -7,12 +7,13 @@ use clap::Args;
 
 use crate::failure::Failure;
 use crate::output;
-use crate::run::progress;
+use crate::run::bar;
 
 /// Generate a data set: a folder of instances and a manifest; the same seed gives the same data
 #[derive(Args)]
 pub(crate) struct Generate {
-    /// mc-sml-40, mc-sml-var, mc-big-40, mc-big-var, ga-10-100, ga-20-400, cfl-20-50 or cfl-100-1000
+    /// mc-sml-40, mc-sml-var, mc-big-40, mc-big-var, ga-10-100, ga-20-400, ga-yagiura-c, ga-yagiura-d,
+    /// ga-yagiura-e, cfl-20-50, cfl-100-1000 or uc
     #[arg(value_name = "FAMILY")]
     family: Family,
     /// Number of instances; a larger data set contains the smaller one of the same seed
@@ -25,12 +26,16 @@ pub(crate) struct Generate {
     #[arg(long, value_name = "DIR")]
     out: PathBuf,
     /// Instance to vary: the new ones have its graph, and demands and costs (profits and weights) with its statistics;
-    /// not for facility location
+    /// not for facility location, unit commitment and the ga-yagiura families
     #[arg(long, value_name = "FILE")]
     base: Option<PathBuf>,
     /// Number of commodities of every network design instance [default: that of the family]
     #[arg(long, value_name = "K")]
     commodities: Option<usize>,
+    /// Numbers of bins and items of the ga-yagiura families [default: 20 400], or of units and periods of uc
+    /// [default: 60 48]
+    #[arg(long, num_args = 2, value_names = ["BINS", "ITEMS"])]
+    size: Option<Vec<usize>>,
 }
 
 impl Generate {
@@ -51,8 +56,11 @@ impl Generate {
         if let Some(count) = self.commodities {
             generator = generator.with_commodities(count)?;
         }
+        if let Some([bins, items]) = self.size.as_deref() {
+            generator = generator.with_size(*bins, *items)?;
+        }
         let count = usize::try_from(self.count).unwrap_or(usize::MAX);
-        let bar = progress(count);
+        let bar = bar(count, "instances");
         let manifest = generator.write(count, &self.out, |_| bar.inc(1))?;
         bar.finish_and_clear();
         let part = |split: Split| manifest.instances.iter().filter(|entry| entry.split == split).count().to_string();

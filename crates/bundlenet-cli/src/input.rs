@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use bundlenet::{Error, Sense, State};
+use bundlenet_problems::unit_commitment::Formulation;
 use bundlenet_problems::{ParseError, Problem, ReadOptions, Source};
 use clap::{Args, ValueEnum};
 
@@ -32,6 +33,10 @@ pub(crate) struct Reading {
     /// Capacity of every site of a facility location file that has the word `capacity` in its place
     #[arg(long, value_name = "C")]
     capacity: Option<f64>,
+    /// Model of a unit commitment file: pglib (initial states, reserves, renewables) or chp (that of ConvexHullPricing.jl)
+    /// [default: pglib if all units have initial states, else chp]
+    #[arg(long, value_name = "pglib|chp")]
+    formulation: Option<Formulation>,
 }
 
 #[derive(Clone, Copy, ValueEnum)]
@@ -68,7 +73,12 @@ impl Reading {
     }
 
     fn options(&self) -> ReadOptions {
-        ReadOptions { sense: self.sense.map(Into::into), problem: self.problem, capacity: self.capacity }
+        ReadOptions {
+            sense: self.sense.map(Into::into),
+            problem: self.problem,
+            capacity: self.capacity,
+            formulation: self.formulation,
+        }
     }
 }
 

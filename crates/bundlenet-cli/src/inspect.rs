@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use bundlenet::{Check, Domain, Function, Oracle, Violation, check, check_points};
-use bundlenet_problems::{Problem, Source};
+use bundlenet_problems::{Problem, Source, UnitCommitment};
 use clap::Args;
 use serde::Serialize;
 use serde_json::{Value, json};
@@ -46,7 +46,7 @@ struct Report {
     dimension: usize,
     /// Number of components of the dual, which is a sum.
     components: usize,
-    /// Domain of the multipliers: `free` or `nonnegative`.
+    /// Domain of the multipliers: `free`, `nonnegative`, or `bounded` if some of them are.
     multipliers: &'static str,
     /// Sense of the dual.
     sense: &'static str,
@@ -140,7 +140,21 @@ fn sizes(problem: &Problem) -> Vec<(&'static str, Value, &'static str)> {
                 "total capacity / total demand, no site with more than the demand",
             ),
         ],
+        Problem::UnitCommitment(instance) => unit_commitment_sizes(instance),
     }
+}
+
+fn unit_commitment_sizes(instance: &UnitCommitment) -> Vec<(&'static str, Value, &'static str)> {
+    let (capacity, peak) = (instance.thermal_capacity(), instance.demand().iter().copied().fold(0.0, f64::max));
+    vec![
+        ("formulation", instance.formulation().name().into(), ""),
+        ("thermal units", instance.thermal_units().len().into(), ""),
+        ("renewable units", instance.renewable_units().len().into(), ""),
+        ("periods", instance.periods().into(), ""),
+        ("total demand", instance.demand().iter().sum::<f64>().into(), ""),
+        ("capacity ratio", (capacity / peak).into(), "total thermal capacity / largest demand"),
+        ("reserve prices", instance.has_reserve_prices().into(), ""),
+    ]
 }
 
 impl Report {
@@ -160,7 +174,11 @@ impl Report {
             sizes: sizes(problem).into_iter().map(|(name, size, _)| (name.replace([' ', '-'], "_"), size)).collect(),
             dimension,
             components,
-            multipliers: if *function.domain() == Domain::Free { "free" } else { "nonnegative" },
+            multipliers: match function.domain() {
+                Domain::Free => "free",
+                Domain::Nonnegative => "nonnegative",
+                Domain::PerCoordinate(_) => "bounded",
+            },
             sense: output::sense_name(sense),
             // Adding zero turns the -0 of a flipped sign into 0.
             value_at_zero: sense.sign() * value + 0.0,
@@ -171,6 +189,7 @@ impl Report {
     fn rows(&self, problem: &Problem, check: Option<&Check>) -> Vec<(&'static str, String)> {
         let family = match (problem, self.problem_sense) {
             (Problem::NetworkDesign(_), _) => "multicommodity network design (MC), minimised",
+            (Problem::UnitCommitment(_), _) => "unit commitment (UC), minimised",
             (Problem::FacilityLocation(_), _) => "capacitated facility location (CFL), minimised",
             (Problem::Assignment(_), "max") => "generalised assignment (GA), maximised, each item at most once",
             (Problem::Assignment(_), _) => "generalised assignment (GA), minimised, each item exactly once",

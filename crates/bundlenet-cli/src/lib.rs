@@ -16,17 +16,20 @@ mod failure;
 mod generate;
 mod input;
 mod inspect;
+mod metrics;
 mod models;
 mod monitor;
 mod options;
 mod output;
 mod paper;
 mod plot;
+mod prices;
 mod primal;
 mod reference;
 mod report;
 mod reproduce;
 mod run;
+mod seeds;
 mod solve;
 mod solve_report;
 mod train;
@@ -48,6 +51,7 @@ struct Program {
 enum Command {
     Solve(Box<solve::Solve>),
     Train(train::Train),
+    Metrics(metrics::Metrics),
     Models(models::Models),
     Model(models::ShowModel),
     Demo(demo::Demo),
@@ -75,6 +79,7 @@ pub fn run<Argument: Into<OsString> + Clone>(arguments: impl IntoIterator<Item =
     let result = match program.command {
         Command::Solve(command) => command.run(),
         Command::Train(command) => command.run(),
+        Command::Metrics(command) => command.run(),
         Command::Models(command) => command.run(),
         Command::Model(command) => command.run(),
         Command::Demo(command) => command.run(line),

@@ -1,4 +1,4 @@
-//! The progress of a training: lines, a bar on a terminal, and the picture of its validation gaps.
+//! The progress of a training: lines, a bar on a terminal, and the picture of its learning curves.
 
 use std::path::{Path, PathBuf};
 use std::time::Instant;
@@ -125,7 +125,7 @@ impl Monitor {
         let loss = last.loss.map_or_else(String::new, |loss| format!("  loss {loss:.4}"));
         let (lengths, entropy) = (&last.step_lengths, last.entropy);
         self.say(&format!("{count}:  gaps {}{loss}  step lengths {lengths:.1?}  entropy {entropy:.2}", gaps(last)));
-        let drawn = output::file(&self.picture, &plot::validation(&self.name, &self.columns, &self.history));
+        let drawn = output::file(&self.picture, &plot::learning_curves(&self.name, &self.columns, &self.history));
         if self.drawn.is_ok() {
             self.drawn = drawn;
         }

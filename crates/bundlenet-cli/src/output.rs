@@ -111,6 +111,7 @@ pub(crate) fn problem_name(problem: &Problem) -> &'static str {
         Problem::NetworkDesign(_) => "network-design",
         Problem::Assignment(_) => "assignment",
         Problem::FacilityLocation(_) => "facility-location",
+        Problem::UnitCommitment(_) => "unit-commitment",
     }
 }
 

@@ -5,6 +5,7 @@ use std::path::Path;
 use bundlenet_problems::assignment::Placement;
 use bundlenet_problems::facility_location::Plan;
 use bundlenet_problems::network_design::Design;
+use bundlenet_problems::unit_commitment::Schedules;
 use bundlenet_problems::{ProblemPrimal, Recovered, Violation};
 use serde::Serialize;
 
@@ -49,12 +50,22 @@ struct Service {
     shares: Vec<(usize, usize, f64)>,
 }
 
+#[derive(Serialize)]
+struct Commitment {
+    value: f64,
+    /// Units, periods, shares on, outputs and reserves of units that are on.
+    schedules: Vec<(usize, usize, f64, f64, f64)>,
+    /// Output of renewable units, or demand that is lost, in each period.
+    flexible: Vec<f64>,
+}
+
 /// Writes the primal solutions of a run as one JSON object.
 pub(crate) fn write(path: &Path, subject: &Subject, bound: f64, primal: &ProblemPrimal) -> Result<(), Failure> {
     let text = match primal {
         ProblemPrimal::NetworkDesign(recovered) => text(subject, bound, recovered, flows),
         ProblemPrimal::Assignment(recovered) => text(subject, bound, recovered, shares),
         ProblemPrimal::FacilityLocation(recovered) => text(subject, bound, recovered, service),
+        ProblemPrimal::UnitCommitment(recovered) => text(subject, bound, recovered, commitment),
     };
     output::file(path, &(text? + "\n"))
 }
@@ -108,5 +119,18 @@ fn service(plan: &Plan) -> Service {
         value: plan.cost(),
         openings: openings.filter(|(_, opening)| *opening != 0.0).collect(),
         shares: (0..plan.customers()).flat_map(of_customer).collect(),
+    }
+}
+
+fn commitment(schedules: &Schedules) -> Commitment {
+    let places = (0..schedules.units()).flat_map(|unit| (0..schedules.periods()).map(move |period| (unit, period)));
+    let numbers = places.map(|(unit, period)| {
+        let [on, output, reserve] = schedules.at(unit, period);
+        (unit, period, on, output, reserve)
+    });
+    Commitment {
+        value: schedules.cost(),
+        schedules: numbers.filter(|(_, _, on, ..)| *on != 0.0).collect(),
+        flexible: schedules.flexible().to_vec(),
     }
 }

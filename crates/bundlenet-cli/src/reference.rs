@@ -12,7 +12,7 @@ use clap::Args;
 use crate::failure::Failure;
 use crate::input::SenseName;
 use crate::output;
-use crate::run::{interrupt_flag, progress};
+use crate::run::{Progress, interrupt_flag};
 
 /// Compute dual optima to a relative 1e-9; continues after an interruption
 #[derive(Args)]
@@ -43,15 +43,15 @@ impl Reference {
         let settings = Settings { limits, ..Settings::exact() };
         let _ = Solver::new(settings.clone())?;
         let interrupt = interrupt_flag();
-        let bar = progress(files.len());
+        let progress = Progress::begin(files.len(), "optima");
         let (mut computed, mut found, mut unreadable) = (0, vec![], None);
         for (name, path) in &files {
-            bar.inc(1);
             let (optimum, is_new) = match self.find(name, path, &mut optima, &settings, interrupt) {
                 Ok(found) => found,
                 // One unreadable file must not cost the optima of the others.
                 Err(failure) => {
                     unreadable.get_or_insert(failure);
+                    progress.advance();
                     continue;
                 }
             };
@@ -63,8 +63,9 @@ impl Reference {
                 computed += 1;
             }
             found.push((name, optimum));
+            progress.advance();
         }
-        bar.finish_and_clear();
+        drop(progress);
         optima.write()?;
         output::note_outdated(optima.outdated(), ("optimum", "optima"));
         let proved = found.iter().filter(|(_, optimum)| optimum.is_proved).count();
@@ -94,7 +95,8 @@ impl Reference {
         settings: &Settings,
         interrupt: &AtomicBool,
     ) -> Result<(Optimum, bool), Failure> {
-        let options = ReadOptions { sense: self.sense.map(Into::into), problem: None, capacity: self.capacity };
+        let options =
+            ReadOptions { sense: self.sense.map(Into::into), capacity: self.capacity, ..ReadOptions::default() };
         let problem = Problem::read(path, options)?;
         let mut dual = problem.dual();
         let fingerprint = example_of(name, problem).fingerprint()?;

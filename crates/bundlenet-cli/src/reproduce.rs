@@ -1,11 +1,10 @@
 //! `bundlenet reproduce`: the tables of the paper, with its figures beside ours.
 
-use std::ops::ControlFlow;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use bundlenet::train::{
-    DataSettings, EvolutionSettings, GradientSettings, Loss, TrainSettings, ValidationSettings, train,
+    DataSettings, EvolutionSettings, Finished, GradientSettings, Loss, Schedule, TrainSettings, ValidationSettings,
 };
 use bundlenet::{Architecture, Attention, Model, Sampling};
 use bundlenet_problems::Family;
@@ -15,8 +14,9 @@ use crate::campaign::run_campaign;
 use crate::contenders::{DataSet, Options, network};
 use crate::experiment::{Choice, Contender, Mean, Measurement, digits, head, rows};
 use crate::failure::Failure;
-use crate::output;
-use crate::train::load;
+use crate::seeds::{Spread, folder_of, share_optima};
+use crate::train::{Show, train_shown};
+use crate::{output, paper};
 
 /// Make the tables of the paper, on generated data or on the published data
 #[derive(Args)]
@@ -35,6 +35,12 @@ pub(crate) struct Reproduce {
     /// Only these families [default: all six; for `sampling`, mc-sml-40]
     #[arg(long, value_name = "FAMILY,...", value_delimiter = ',')]
     families: Vec<Family>,
+    /// Trainings of each variant for `sampling`, with different seeds
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u64).range(1..=100))]
+    seeds: u64,
+    /// Updates of each training for `sampling` [default: 25000 as in the paper, 4000 with --quick]
+    #[arg(long, value_name = "N")]
+    updates: Option<usize>,
     /// Folder of the trained models, one for each family
     #[arg(long, value_name = "DIR", default_value = "models")]
     models: PathBuf,
@@ -106,45 +112,55 @@ impl Reproduce {
         grid_table(&options, &names, runs)
     }
 
-    /// Trains six variants of the paper's network and compares them.
+    /// Trains six variants of the paper's network, with each seed, and compares them.
     fn sampling(&self, families: &[Family], sets: Vec<DataSet>) -> Result<(), Failure> {
-        let attentions = [(Attention::Softmax, "softmax"), (Attention::Sparsemax, "sparsemax")];
-        let samplings = [(Sampling::None, "none"), (Sampling::Step, "step"), (Sampling::Attention, "attention")];
         let mut models: Vec<(&str, Contender)> = vec![];
         for family in families {
-            for (attention, attention_name) in attentions {
-                for (sampling, sampling_name) in samplings {
-                    let mut settings = self.variant(*family);
-                    settings.name = format!("{attention_name}, sampling {sampling_name}");
-                    (settings.network.attention, settings.network.sampling) = (attention, sampling);
-                    let folder = self.out.join(format!("{family}-{attention_name}-{sampling_name}"));
-                    output::note(&format!("training {}", folder.display()));
-                    train(&settings, || load(&settings.data), &folder, true, &|_| ControlFlow::Continue(()))?;
-                    let model = Arc::new(Model::load(folder.join("last.safetensors"))?);
-                    models.push((family.name(), network(&model, &settings.name)?));
+            let mut before = None;
+            for variant in VARIANTS {
+                for seed in 1..=self.seeds {
+                    let settings = self.recipe(*family, variant, seed);
+                    let folder = folder_of(
+                        &self.out.join(format!("{family}-{}", settings.name.replace(", sampling ", "-"))),
+                        seed,
+                    );
+                    let name =
+                        if self.seeds > 1 { format!("{}, seed {seed}", settings.name) } else { settings.name.clone() };
+                    let model = trained(&settings, &folder, before.as_deref())?;
+                    models.push((family.name(), network(&model, &name)?));
+                    before = Some(folder);
                 }
             }
         }
-        run_campaign(&self.options("", &[]), sets, &|name| {
+        let names: Vec<String> = sets.iter().map(|set| set.name.clone()).collect();
+        let options = self.options("", &[]);
+        let runs = run_campaign(&options, sets, &|name| {
             let own = models.iter().filter(|(family, _)| *family == name);
             own.map(|(_, contender)| contender.clone()).collect()
-        })
-        .map(drop)
+        })?;
+        if self.seeds > 1 { spread_table(&options, &names, &runs) } else { Ok(()) }
     }
 
-    /// The paper's recipe on the data of a family.
-    fn variant(&self, family: Family) -> TrainSettings {
+    /// The paper's recipe on the data of a family. A quick one has a small network, a larger rate and fewer updates.
+    fn recipe(&self, family: Family, (attention, sampling, name): Variant, seed: u64) -> TrainSettings {
         let mut settings = paper_recipe();
+        (settings.name, settings.seed) = (name.to_string(), seed);
+        (settings.network.attention, settings.network.sampling) = (attention, sampling);
         let own = source(&self.validation, family);
-        settings.data.train = vec![own.unwrap_or_else(|| format!("generate:{family}:400:1"))];
+        settings.data.train =
+            vec![own.unwrap_or_else(|| {
+                format!("generate:{family}:{}:1", if self.quick { QUICK_COUNT } else { PAPER_COUNT })
+            })];
         settings.data.validation_limit = Some(16);
         if self.quick {
             settings.network.hidden = 16;
             settings.network.decoder = 64;
-            settings.gradient.updates = 100;
-            settings.gradient.rate = 2e-4;
+            settings.gradient.updates = QUICK_UPDATES;
+            settings.gradient.rate = QUICK_RATE;
+            settings.gradient.schedule = Schedule::Cosine;
             settings.data.train_limit = Some(64);
         }
+        settings.gradient.updates = self.updates.unwrap_or(settings.gradient.updates);
         settings
     }
 
@@ -175,22 +191,57 @@ impl Reproduce {
     }
 }
 
+/// A variant of the paper's network, under the name that the paper's figures have.
+type Variant = (Attention, Sampling, &'static str);
+
+const VARIANTS: [Variant; 6] = [
+    (Attention::Softmax, Sampling::None, "softmax, sampling none"),
+    (Attention::Softmax, Sampling::Step, "softmax, sampling step"),
+    (Attention::Softmax, Sampling::Attention, "softmax, sampling attention"),
+    (Attention::Sparsemax, Sampling::None, "sparsemax, sampling none"),
+    (Attention::Sparsemax, Sampling::Step, "sparsemax, sampling step"),
+    (Attention::Sparsemax, Sampling::Attention, "sparsemax, sampling attention"),
+];
+
+/// Instances of which three fifths, the part for training, are the 1000 of the paper.
+const PAPER_COUNT: usize = 1667;
+
+/// A decoder of 64 units needs a rate 16 times that of 1024 units to lengthen its steps as fast, and a sixth of the
+/// updates another factor of 6. With more updates the network shortens its steps, for the sake of the first ten.
+const QUICK_COUNT: usize = 120;
+const QUICK_UPDATES: usize = 4000;
+const QUICK_RATE: f64 = 1e-3;
+
+/// Trains, or continues a training, and loads its last model. `before` is a training on the same data.
+fn trained(settings: &TrainSettings, folder: &Path, before: Option<&Path>) -> Result<Arc<Model>, Failure> {
+    if let Some(before) = before {
+        share_optima(before, folder)?;
+    }
+    output::note(&format!("training {}", folder.display()));
+    let show = Show { is_resumed: true, is_quiet: false, is_over: &|| false };
+    if train_shown(settings, folder, &show)? == Finished::Interrupted {
+        return Err(Failure::run("interrupted; the same command continues"));
+    }
+    Ok(Arc::new(Model::load(folder.join("last.safetensors"))?))
+}
+
 /// The paper's network and training; the file `recipes/paper.toml` has the same settings.
 fn paper_recipe() -> TrainSettings {
     TrainSettings {
         name: "paper".to_string(),
-        data: DataSettings { train: vec!["generate:mc-sml-40:1000:1".to_string()], ..DataSettings::default() },
+        data: DataSettings { train: vec![format!("generate:mc-sml-40:{PAPER_COUNT}:1")], ..DataSettings::default() },
         network: Architecture::paper(),
         gradient: GradientSettings {
-            updates: 20_000,
+            updates: 25_000,
             batch: 1,
             loss: Loss::Paper,
             rate: 1e-5,
             warm_up: 0,
+            decay_epochs: 20,
             ..GradientSettings::default()
         },
         evolution: EvolutionSettings { generations: 0, ..EvolutionSettings::default() },
-        validation: ValidationSettings { updates: 500, ..ValidationSettings::default() },
+        validation: ValidationSettings { updates: 1000, ..ValidationSettings::default() },
         ..TrainSettings::default()
     }
 }
@@ -208,29 +259,71 @@ fn family_folder(text: &str) -> Result<(Family, String), String> {
 const DECADES: [f64; 6] = [0.1, 1.0, 10.0, 100.0, 1e3, 1e4];
 const HALF_DECADES: [f64; 11] = [0.1, 0.3, 1.0, 3.0, 10.0, 30.0, 100.0, 300.0, 1e3, 3e3, 1e4];
 
-/// The best step length of each method and column, on both grids.
+/// The best step length of each method and column, on both grids, beside that of the paper.
 fn grid_table(options: &Options, names: &[String], mut all: Vec<Measurement>) -> Result<(), Failure> {
     all.retain(|run| run.eta0.is_some_and(|eta0| HALF_DECADES.contains(&eta0)));
     let is_decade = |run: &&Measurement| run.eta0.is_some_and(|eta0| DECADES.contains(&eta0));
     let decades: Vec<Measurement> = all.iter().filter(is_decade).cloned().collect();
-    let mut text = String::from("Best initial step length on the test data, and its mean gap in percent.\n");
+    let mut text = String::from(
+        "Best initial step length on the test data, and its mean gap in percent. In brackets: both in the paper, which \
+         has the grid of decades.\n",
+    );
+    let (mut same, mut total) = (0, 0);
     for name in names {
-        let titles =
-            ["method", "grid"].map(str::to_string).into_iter().chain(options.steps.iter().map(usize::to_string));
-        text += &format!("\n## {name}\n\n{}", head(titles));
+        text += &format!("\n## {name}\n\n{}", table_head(&["method", "grid"], &options.steps));
         for (runs, grid) in [(&decades, "decades"), (&all, "half-decades")] {
             for row in rows(runs, name, &options.steps, Choice::Test) {
                 let method = row.name.split(',').next().unwrap_or(&row.name);
                 text += &format!("| {method} | {grid} |");
                 for (column, &steps) in options.steps.iter().enumerate() {
                     let eta0 = row.columns[column].first().and_then(|run| run.eta0).unwrap_or(f64::NAN);
-                    text += &format!(" {eta0}: {} |", digits(Mean::of(&row.gaps(column, steps)).mean, 3));
+                    text += &format!(" {eta0}: {}", digits(Mean::of(&row.gaps(column, steps)).mean, 3));
+                    let theirs = paper::eta0(name, method, steps).zip(paper::gap(name, method, steps));
+                    if let Some((their_eta0, their_gap)) = theirs.filter(|_| grid == "decades") {
+                        text += &format!(" ({their_eta0}: {their_gap})");
+                        total += 1;
+                        same += usize::from(their_eta0 == eta0);
+                    }
+                    text += " |";
                 }
                 text += "\n";
             }
         }
     }
+    if total > 0 {
+        text += &format!("\nThe best step length on decades is that of the paper in {same} of {total} cells.\n");
+    }
     output::file(&options.out.join("grid.md"), &text)?;
+    output::line(&text)
+}
+
+fn table_head(first: &[&str], steps: &[usize]) -> String {
+    head(first.iter().map(ToString::to_string).chain(steps.iter().map(usize::to_string)))
+}
+
+/// Mean gap of each variant over its seeds, and the standard deviation of a training.
+fn spread_table(options: &Options, names: &[String], all: &[Measurement]) -> Result<(), Failure> {
+    let mut text = String::from(
+        "Mean gap in percent over the trainings of a variant ± standard deviation of a training. In brackets: the \
+         figure of the paper.\n",
+    );
+    for name in names {
+        text += &format!("\n## {name}\n\n{}", table_head(&["variant"], &options.steps));
+        let rows = rows(all, name, &options.steps, Choice::Test);
+        for (_, _, variant) in VARIANTS {
+            let own = format!("network {variant}");
+            let seeds: Vec<_> = rows.iter().filter(|row| row.name.starts_with(&format!("{own}, seed "))).collect();
+            text += &format!("| {variant} |");
+            for (column, &steps) in options.steps.iter().enumerate() {
+                let means: Vec<f64> = seeds.iter().map(|row| Mean::of(&row.gaps(column, steps)).mean).collect();
+                text += &format!(" {}", Spread::of(&means).cell());
+                text += &paper::gap(name, &own, steps).map_or_else(String::new, |gap| format!(" ({gap})"));
+                text += " |";
+            }
+            text += "\n";
+        }
+    }
+    output::file(&options.out.join("seeds.md"), &text)?;
     output::line(&text)
 }
 

@@ -11,7 +11,7 @@ use indicatif::ProgressBar;
 use crate::failure::Failure;
 use crate::input::{Reading, read_start};
 use crate::options::MethodOptions;
-use crate::run::{interrupt_flag, progress, use_threads};
+use crate::run::{bar, interrupt_flag, use_threads};
 use crate::solve_report::Report;
 use crate::{output, primal};
 
@@ -60,6 +60,13 @@ pub(crate) struct Solve {
     /// the feasible solution; one instance only [method: auto, hybrid, bundle, network]
     #[arg(long, value_name = "FILE.json")]
     primal: Option<PathBuf>,
+    /// Write the prices of energy and reserve as CSV, and report the uplift, the side payments to units that these prices
+    /// leave; one unit commitment instance only
+    #[arg(long, value_name = "FILE.csv")]
+    prices: Option<PathBuf>,
+    /// Draw demand, committed capacity and prices over time; one unit commitment instance only
+    #[arg(long, value_name = "FILE.svg")]
+    picture: Option<PathBuf>,
     /// Threads for the oracle [default: all cores]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
     threads: Option<u16>,
@@ -100,7 +107,7 @@ impl Solve {
         use_threads(self.threads)?;
         let interrupt = interrupt_flag();
         let mut results = Results::default();
-        let bar = progress(self.files.len());
+        let bar = bar(self.files.len(), "instances");
         // The runs of a network share a batch.
         let group_size = if matches!(settings.method, Method::Network(_)) { 64 } else { 1 };
         for group in self.files.chunks(group_size) {
@@ -129,6 +136,8 @@ impl Solve {
             ("--start", &self.start),
             ("--save-state", &self.save_state),
             ("--primal", &self.primal),
+            ("--prices", &self.prices),
+            ("--picture", &self.picture),
         ];
         match of_one.iter().find(|(_, file)| file.is_some() && self.files.len() > 1) {
             Some((option, _)) => {
@@ -144,6 +153,8 @@ impl Solve {
             ("--save-state", &self.save_state),
             ("--save-multipliers", &self.save_multipliers),
             ("--primal", &self.primal),
+            ("--prices", &self.prices),
+            ("--picture", &self.picture),
         ];
         let outputs: Vec<(&str, &PathBuf)> =
             outputs.into_iter().filter_map(|(option, path)| Some((option, path.as_ref()?))).collect();
@@ -166,7 +177,10 @@ impl Solve {
     fn settings(&self) -> Result<Settings, Failure> {
         let limits =
             Limits { steps: Some(self.steps), seconds: self.time_limit, target: self.target, ..Limits::default() };
-        let (method, primal) = (self.method.method()?, self.primal.is_some());
+        let method = self.method.method()?;
+        // The uplift needs a schedule. Methods without primal solutions give prices alone.
+        let is_sale = self.prices.is_some() || self.picture.is_some();
+        let primal = self.primal.is_some() || (is_sale && method.has_primal());
         let settings = Settings { method, limits, tolerance: self.tolerance, primal };
         // Settings are checked before any file is read.
         let _ = Solver::new(settings.clone())?;
@@ -189,6 +203,15 @@ impl Solve {
         }
         if let (Some(path), Some(found)) = (&self.primal, &report.primal) {
             results.keep(primal::write(path, &report.subject, report.value, found));
+        }
+        if let (Some(path), Some(prices)) = (&self.prices, &report.prices) {
+            results.keep(output::file(path, &prices.csv()));
+        }
+        if let (Some(path), Some(prices)) = (&self.picture, &report.prices) {
+            let name = Path::new(&report.subject.file).file_name().map_or_else(String::new, |name| {
+                name.to_string_lossy().trim_end_matches(".gz").trim_end_matches(".json").to_string()
+            });
+            results.keep(output::file(path, &prices.svg(&name)));
         }
         results.reports.push(report);
         Ok(())
@@ -241,6 +264,13 @@ impl Solve {
 
     fn read(&self, file: &Path) -> Result<Problem, Failure> {
         let problem = self.reading.read(file)?;
+        let options = [("--prices", &self.prices), ("--picture", &self.picture)];
+        if let Some((option, _)) = options.iter().find(|(_, path)| path.is_some())
+            && !matches!(problem, Problem::UnitCommitment(_))
+        {
+            let found = output::problem_name(&problem);
+            return Err(Failure::input(format!("{option}: expected a unit commitment instance, found {found}")));
+        }
         if self.safe {
             problem.check_integers().map_err(|error| Failure::input(format!("{}: {error}", file.display())))?;
         }
@@ -288,6 +318,12 @@ impl Solve {
             Problem::FacilityLocation(instance) => {
                 format!("facility location, {} sites, {} customers", instance.sites().len(), instance.customers())
             }
+            Problem::UnitCommitment(instance) => format!(
+                "unit commitment ({}), {} units, {} periods",
+                instance.formulation(),
+                instance.thermal_units().len(),
+                instance.periods()
+            ),
         };
         let given = [
             self.start.as_ref().map(|path| format!(", from {}", path.display())),

@@ -7,6 +7,7 @@ use bundlenet_problems::{Problem, ProblemPrimal, SafeBound, UnsafeBound};
 use serde::Serialize;
 
 use crate::output::Subject;
+use crate::prices::Prices;
 
 /// The object printed with `--json`.
 #[derive(Serialize)]
@@ -31,6 +32,9 @@ pub(crate) struct Report {
     safe_bound_exact: Option<String>,
     feasible_value: Option<f64>,
     feasible_gap: Option<f64>,
+    /// Of unit commitment only.
+    #[serde(flatten)]
+    pub(crate) prices: Option<Prices>,
     /// Reuse of the cuts of an earlier run.
     cuts: Option<CutsReport>,
     pub(crate) failure: Option<String>,
@@ -100,6 +104,7 @@ impl Report {
             unsafe_bound: safe.err(),
             feasible_value,
             feasible_gap: feasible_value.map(|value| (value - solution.value).abs() / solution.value.abs().max(1.0)),
+            prices: Prices::of(problem, &solution.point, primal.as_ref()),
             primal,
             unsaved: None,
             cuts: solution.reuse.as_ref().map(CutsReport::new),
@@ -140,6 +145,9 @@ impl Report {
             }
             _ if self.primal.is_some() => rows.push(("feasible", "none found".to_string())),
             _ => {}
+        }
+        if let Some(uplift) = self.prices.as_ref().and_then(|prices| prices.uplift) {
+            rows.push(("uplift", format!("{uplift}  (side payments at these prices, for the feasible schedule)")));
         }
         rows.extend([
             ("gap", format!("estimated {}, proved {}", gap(self.estimate), gap(self.certificate))),

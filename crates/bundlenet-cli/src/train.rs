@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use std::sync::atomic::Ordering;
 use std::sync::mpsc::{self, RecvTimeoutError};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use bundlenet::Error;
 use bundlenet::train::{DataSettings, Event, Example, Finished, TrainSettings, train};
@@ -14,11 +14,8 @@ use clap::Args;
 
 use crate::failure::Failure;
 use crate::monitor::Monitor;
-use crate::output;
-use crate::run::{interrupt_flag, use_threads};
-
-/// Time between two lines of progress where standard error is no terminal.
-const PERIOD: Duration = Duration::from_secs(5);
+use crate::run::{PERIOD, interrupt_flag, use_threads};
+use crate::{output, seeds};
 
 /// Train a network on instances
 #[derive(Args)]
@@ -41,6 +38,9 @@ pub(crate) struct Train {
     /// End after this many seconds; --resume continues
     #[arg(long, value_name = "S", value_parser = positive)]
     time_limit: Option<f64>,
+    /// Train with this many seeds, from `seed` on, each in a folder of its own, and show the spread of the results
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u64).range(1..=1000))]
+    seeds: u64,
     /// Change a setting, such as gradient.rate=1e-4; may be repeated
     #[arg(long = "override", value_name = "KEY=VALUE")]
     overrides: Vec<String>,
@@ -61,7 +61,7 @@ fn positive(text: &str) -> Result<f64, String> {
 }
 
 /// Reads or generates the examples for training and for validation.
-pub(crate) fn load(settings: &DataSettings) -> Result<(Vec<Example>, Vec<Example>), Failure> {
+fn load(settings: &DataSettings) -> Result<(Vec<Example>, Vec<Example>), Failure> {
     let TrainingData { train, validation } = TrainingData::load(settings)?;
     Ok((train, validation))
 }
@@ -78,32 +78,35 @@ impl Train {
         use_threads(self.threads)?;
         let begin = Instant::now();
         let is_over = || self.time_limit.is_some_and(|limit| begin.elapsed().as_secs_f64() >= limit);
-        let interrupt = interrupt_flag();
-        let monitor = Mutex::new(Monitor::new(&settings, folder, self.quiet));
-        let observer = |event: &Event<'_>| {
-            if let Ok(mut monitor) = monitor.lock() {
-                monitor.show(event);
-            }
-            let ends = interrupt.load(Ordering::Relaxed) || is_over();
-            if ends { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        let show = Show { is_resumed: self.resume, is_quiet: self.quiet, is_over: &is_over };
+        let finished = if self.seeds == 1 {
+            train_shown(&settings, folder, &show)?
+        } else {
+            std::fs::create_dir_all(folder).map_err(|source| Error::Write { path: folder.clone(), source })?;
+            output::file(&folder.join("config.toml"), &toml::to_string(&settings).map_err(Failure::run)?)?;
+            seeds::train_all(&settings, folder, self.seeds, &show)?
         };
-        let finished =
-            with_ticks(&monitor, || train(&settings, || load(&settings.data), folder, self.resume, &observer));
-        if let Ok(monitor) = monitor.into_inner() {
-            monitor.finish()?;
-        }
-        match finished? {
+        match finished {
             Finished::Completely => {}
-            Finished::Interrupted if interrupt.load(Ordering::Relaxed) => {
-                return Err(Failure::run(format!("interrupted; {}", resuming(folder))));
+            Finished::Interrupted if interrupt_flag().load(Ordering::Relaxed) => {
+                return Err(Failure::run(format!("interrupted; {}", self.resuming(folder))));
             }
-            Finished::Interrupted => output::note(&format!("time limit reached; {}", resuming(folder))),
+            Finished::Interrupted => output::note(&format!("time limit reached; {}", self.resuming(folder))),
+        }
+        if self.seeds > 1 {
+            return Ok(());
         }
         let best = folder.join("best.safetensors");
         if !best.exists() {
             return Err(Failure::run("the time limit ended the training before the first model was written"));
         }
         output::line(&best.display().to_string())
+    }
+
+    /// The command that continues a training.
+    fn resuming(&self, folder: &Path) -> String {
+        let seeds = if self.seeds > 1 { format!(" --seeds {}", self.seeds) } else { String::new() };
+        format!("`bundlenet train --resume{seeds} --out {}` continues the training", folder.display())
     }
 
     /// Settings from the file, or from the folder to resume, with the changes of the command line.
@@ -148,7 +151,7 @@ impl Train {
 
 /// Settings without a value, which TOML cannot show.
 fn unset(settings: &TrainSettings) -> Vec<&'static str> {
-    let TrainSettings { start_from, data, network, gradient, .. } = settings;
+    let TrainSettings { start_from, data, network, gradient, validation, .. } = settings;
     [
         ("start_from", start_from.is_none()),
         ("data.train_limit", data.train_limit.is_none()),
@@ -156,6 +159,7 @@ fn unset(settings: &TrainSettings) -> Vec<&'static str> {
         ("network.logit_scale", network.logit_scale.is_none()),
         ("network.step_scale", network.step_scale.is_none()),
         ("gradient.horizon_min", gradient.horizon_min.is_none()),
+        ("validation.patience", validation.patience.is_none()),
     ]
     .into_iter()
     .filter_map(|(name, is_unset)| is_unset.then_some(name))
@@ -182,9 +186,32 @@ fn set(table: &mut toml::Table, change: &str) -> Result<(), Failure> {
     Ok(())
 }
 
-/// The command that continues a training.
-fn resuming(folder: &Path) -> String {
-    format!("`bundlenet train --resume --out {}` continues the training", folder.display())
+/// How a training begins, shows its progress, and may end early.
+pub(crate) struct Show<'a> {
+    /// Whether it continues the training in the folder, if there is one.
+    pub(crate) is_resumed: bool,
+    pub(crate) is_quiet: bool,
+    /// Whether its time is over.
+    pub(crate) is_over: &'a (dyn Fn() -> bool + Sync),
+}
+
+/// Trains in a folder, shows the progress and draws the learning curves. An interrupt ends it.
+pub(crate) fn train_shown(settings: &TrainSettings, folder: &Path, show: &Show<'_>) -> Result<Finished, Failure> {
+    let interrupt = interrupt_flag();
+    let monitor = Mutex::new(Monitor::new(settings, folder, show.is_quiet));
+    let observer = |event: &Event<'_>| {
+        if let Ok(mut monitor) = monitor.lock() {
+            monitor.show(event);
+        }
+        let ends = interrupt.load(Ordering::Relaxed) || (show.is_over)();
+        if ends { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+    };
+    let finished =
+        with_ticks(&monitor, || train(settings, || load(&settings.data), folder, show.is_resumed, &observer));
+    if let Ok(monitor) = monitor.into_inner() {
+        monitor.finish()?;
+    }
+    finished
 }
 
 /// Works, and has the monitor print its progress from time to time.

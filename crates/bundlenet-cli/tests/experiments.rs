@@ -156,11 +156,30 @@ fn the_papers_tables_are_made() {
     assert!(table.contains("network general") && table.contains("(0.1893)"), "{table}");
     let grid = success(&["reproduce", "grid", "--quick", "--families=ga-10-100", "--out", &out("grid")]);
     assert!(grid.contains("| constant | half-decades |"), "{grid}");
+    // On decades, the paper's step length and gap stand beside ours, and nowhere else.
+    let row = |name: &str| grid.lines().find(|line| line.starts_with(name)).unwrap().to_string();
+    assert!(row("| constant | decades |").contains("(1000: 0.1893)"), "{grid}");
+    assert!(!row("| constant | half-decades |").contains('('), "{grid}");
+    assert!(grid.contains("is that of the paper in ") && grid.contains(" of 24 cells"), "{grid}");
     let cross =
         success(&["reproduce", "cross", "--quick", "--families=mc-sml-40", "--models", models, "--out", &out("cross")]);
     assert!(cross.contains("network mc-sml-40") && cross.contains("network general"), "{cross}");
-    let sampling = success(&["reproduce", "sampling", "--quick", "--families=ga-10-100", "--out", &out("sampling")]);
-    assert!(sampling.contains("sparsemax, sampling attention"), "{sampling}");
+    let sampling = [
+        "reproduce",
+        "sampling",
+        "--quick",
+        "--families=ga-10-100",
+        "--updates=20",
+        "--seeds=2",
+        "--out",
+        &out("sampling"),
+    ];
+    let table = success(&sampling);
+    assert!(table.contains("network sparsemax, sampling attention, seed 2"), "{table}");
+    let spread = table.lines().find(|line| line.starts_with("| softmax, sampling none |")).unwrap();
+    assert!(spread.matches('±').count() == 4 && spread.contains("(0.1484)"), "{spread}");
+    // All is there already.
+    assert_eq!(success(&sampling), table);
 }
 
 #[test]

@@ -323,6 +323,39 @@ fn solve_proves_assignments_and_its_multipliers_attain_the_value() {
 const LOCATION: &str = "2 3\n5 10\n4 20\n4\n1 2\n0\n3 4\n2\n5 6\n";
 
 #[test]
+fn unit_commitment_has_prices() {
+    let folder = Folder::new();
+    let data = folder.path("data");
+    let sizes = [&"--size" as &dyn AsRef<std::ffi::OsStr>, &"6", &"8"];
+    let generated =
+        [&"generate" as &dyn AsRef<std::ffi::OsStr>, &"uc", &"--count", &"1", &"--seed", &"3", &"--out", &data];
+    assert!(run(&[&generated[..], &sizes[..]].concat()).status.success());
+    let file = data.join("uc-1.json");
+    let (prices, picture) = (folder.path("prices.csv"), folder.path("prices.svg"));
+    let report = json(&[&"solve", &file, &"--json", &"--quiet", &"--prices", &prices, &"--picture", &picture]);
+    let length = |field: &str| report[field].as_array().map(Vec::len);
+    assert_eq!((length("energy_prices"), length("reserve_prices")), (Some(8), Some(8)), "{report}");
+    assert!(report["uplift"].is_null() || report["uplift"].as_f64() >= Some(0.0));
+    let text = std::fs::read_to_string(&prices).unwrap();
+    assert_eq!(text.lines().next(), Some("period,energy_price,reserve_price"));
+    assert_eq!(
+        text.lines().nth(8).and_then(|line| line.split(',').nth(1)),
+        Some(&*report["energy_prices"][7].to_string())
+    );
+    assert!(std::fs::read_to_string(&picture).unwrap().contains("demand"));
+    let report = json(&[&"solve", &file, &"--json", &"--quiet", &"--formulation", &"chp"]);
+    assert_eq!((&report["formulation"], &report["reserve_prices"]), (&"chp".into(), &serde_json::json!([])));
+    let report = json(&[&"inspect", &file, &"--json"]);
+    assert_eq!((&report["problem"], &report["thermal_units"]), (&"unit-commitment".into(), &6.into()));
+    let location = folder.file("small.txt", LOCATION);
+    let (code, message) = failure(&[&"solve", &location, &"--quiet", &"--prices", &prices]);
+    assert_eq!(code, 2);
+    assert!(message.contains("--prices: expected a unit commitment instance, found facility-location"), "{message}");
+    let (code, message) = failure(&[&"solve", &file, &"--quiet", &"--safe"]);
+    assert!(code == 2 && message.contains("unit commitment has no safe bounds"), "{message}");
+}
+
+#[test]
 fn facility_location_is_a_family_like_the_others() {
     let folder = Folder::new();
     let file = folder.file("small.txt", LOCATION);
@@ -451,11 +484,8 @@ fn solve_writes_primal_solutions() {
     assert!(text.contains("feasible") && text.contains("from the bound"), "{text}");
     for method in ["--method=descent", "--method=adam"] {
         let (code, message) = failure(&[&"solve", file, &method, &"--primal", &path]);
-        assert!(
-            code == 2
-                && message.contains("setting primal: expected method auto, hybrid, bundle or network, found method"),
-            "{message}"
-        );
+        let expected = "setting primal: expected method auto, hybrid, bundle, network or barrier, found method";
+        assert!(code == 2 && message.contains(expected), "{message}");
     }
     let (code, message) = failure(&[&"solve", file, &dat, &"--primal", &path]);
     assert!(code == 2 && message.contains("--primal: expected one instance"), "{message}");
@@ -552,7 +582,7 @@ fn wrong_settings_are_code_2() {
         ("--time-limit=0", "setting limits.seconds: expected a positive finite number, found 0"),
         ("--target=nan", "setting limits.target: expected a finite number, found NaN"),
         ("--threads=0", "0 is not in 1..=65535"),
-        ("--method=magic", "possible values: auto, hybrid, bundle, network, descent, adam"),
+        ("--method=magic", "possible values: auto, hybrid, bundle, network, barrier, descent, adam"),
     ] {
         let method = if option.starts_with("--method") { option } else { "--method=bundle" };
         let option = if option == method { "--quiet" } else { option };
@@ -574,6 +604,7 @@ fn an_option_that_the_method_does_not_have_is_refused() {
             "evaluate" => "laggards",
             "strategy" => "soft",
             "max_bytes" => "2000000",
+            "told" => "nothing",
             _ => "7",
         };
         let option = format!("--{}={value}", info.name.replace('_', "-"));

@@ -1,5 +1,6 @@
 //! The report page in a real browser: it draws, its controls work, and it fits a desktop and a phone.
 
+use std::collections::HashSet;
 use std::fs::{self, File};
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -64,7 +65,7 @@ addEventListener("load", () => {
 
   summary.sets = all("#data-sets input").map(input => {
     input.click();
-    const seen = { heading: document.querySelector("#table-heading").textContent, drawn: drawn(), overflow: overflow(), strange: 0 };
+    const seen = { heading: document.querySelector("#table-heading").textContent, drawn: drawn(), overflow: overflow(), strange: 0, ticks: [] };
     seen.rows = count("#table tbody tr");
     seen.best = count("#table b");
     seen.published = count("#table .published");
@@ -73,6 +74,7 @@ addEventListener("load", () => {
       for (const column of document.querySelector("#column").options) {
         change(document.querySelector("#column"), column.value);
         // Numbers that went wrong show up as words, in the text or in the coordinates.
+        seen.ticks.push(all("#distribution text:not(.row)").map(label => label.textContent));
         seen.strange += (document.querySelector("main").outerHTML.match(/NaN|Infinity|undefined/g) ?? []).length;
       }
     }
@@ -86,11 +88,11 @@ addEventListener("load", () => {
 });
 </script>"##;
 
-/// Two data sets: the gaps of one fall slowly, those of the other down to 0.
+/// Three data sets: the gaps of one fall slowly, those of the next down to 0, those of the last lie close together.
 fn data() -> Value {
-    let data_set = |name: &str, rate: f64| {
+    let data_set = |name: &str, rate: f64, spread: f64| {
         let gap = |method: usize, instance: usize, step: usize| {
-            let gap = 50.0 * (-rate * step as f64 / (3 - method) as f64).exp() * (1.0 + 0.1 * instance as f64);
+            let gap = 50.0 * (-rate * step as f64 / (3 - method) as f64).exp() * (1.0 + spread * instance as f64);
             if gap < 1e-9 { 0.0 } else { gap }
         };
         let curve = |value: &dyn Fn(usize) -> f64| (0..=100).map(value).collect::<Vec<f64>>();
@@ -118,7 +120,7 @@ fn data() -> Value {
         "machine": "a machine",
         "version": "0.0.0",
         "steps": STEPS,
-        "data_sets": [data_set("slow", 0.05), data_set("fast", 0.6)],
+        "data_sets": [data_set("slow", 0.05, 0.1), data_set("fast", 0.6, 0.1), data_set("close", 1e-5, 1e-3)],
     })
 }
 
@@ -212,8 +214,8 @@ fn check(width: usize) {
     assert_eq!(summary["sorted"], json!([METHODS[2], METHODS[1], METHODS[0]]));
 
     let sets = summary["sets"].as_array().unwrap();
-    assert_eq!(sets.len(), 2);
-    for (set, name) in sets.iter().zip(["slow", "fast"]) {
+    assert_eq!(sets.len(), 3);
+    for (set, name) in sets.iter().zip(["slow", "fast", "close"]) {
         assert_eq!(set["heading"], format!("{name}: mean gap in %"));
         assert_eq!(set["drawn"], three);
         assert_eq!(set["rows"], METHODS.len());
@@ -221,6 +223,10 @@ fn check(width: usize) {
         assert_eq!(set["published"], STEPS.len());
         assert_eq!(set["strange"], 0);
         assert!(set["overflow"].as_i64() <= Some(0), "the page is wider than the window: {set}");
+        for ticks in set["ticks"].as_array().unwrap().iter().map(|ticks| ticks.as_array().unwrap()) {
+            let different: HashSet<String> = ticks.iter().map(text).collect();
+            assert!(ticks.len() >= 2 && different.len() == ticks.len(), "{name}: {ticks:?}");
+        }
         assert_eq!(set["worst"].as_array().unwrap().len(), 10);
         assert_eq!(set["worst"][0], format!("instance-{}.json", INSTANCES - 1));
     }

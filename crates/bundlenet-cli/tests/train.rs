@@ -20,7 +20,8 @@ fn a_network_is_trained_listed_shown_and_used() {
         assert!(out.join(name).exists(), "{name}");
     }
     let svg = std::fs::read_to_string(out.join("validation.svg")).unwrap();
-    assert!(svg.contains("small &lt;test&gt;") && svg.matches("<polyline").count() == 2);
+    // Gaps and step lengths have two columns; each stage has its loss.
+    assert!(svg.contains("small &lt;test&gt;") && svg.matches("<polyline").count() == 2 + 2 + 2);
     let lines = std::fs::read_to_string(out.join("metrics.jsonl")).unwrap();
     let metrics: Vec<Value> = lines.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     assert_eq!(metrics.len(), 1 + 4 + 4);
@@ -115,7 +116,8 @@ fn a_time_limit_leaves_a_model_and_says_how_to_continue() {
     let progress = said.lines().filter(|line| line.contains(" of 1000000 updates, loss ")).count();
     assert_eq!(progress, 1, "{said}");
     let shown = std::fs::read_to_string(out.join("validation.svg")).unwrap();
-    assert_eq!(shown.matches("<polyline").count(), 2);
+    // Gaps and step lengths have two columns; there is one loss.
+    assert_eq!(shown.matches("<polyline").count(), 2 + 2 + 1);
     // The training continues, here to an earlier end.
     success(&["train", "--out", text(&out), "--resume", "--override", "gradient.updates=0"]);
     let (code, message) = failure(&["train", text(&config), "--out", text(&out), "--time-limit=0"]);
@@ -170,4 +172,130 @@ fn mistakes_get_clear_errors() {
     assert!(code == 2 && message.contains("expected a training to resume, found none"), "{message}");
     let (code, message) = failure(&["models", text(&folder.path().join("none"))]);
     assert!(code == 2 && message.contains("cannot read"), "{message}");
+}
+
+/// The scalars of an event file: step, name and value.
+fn scalars_of(bytes: &[u8]) -> Vec<(u64, String, f32)> {
+    fn varint(bytes: &mut &[u8]) -> u64 {
+        let mut number = 0;
+        for shift in (0..).step_by(7) {
+            let byte = bytes[0];
+            *bytes = &bytes[1..];
+            number |= u64::from(byte & 0x7f) << shift;
+            if byte < 0x80 {
+                break;
+            }
+        }
+        number
+    }
+    /// Fields of a message: number, and content or number.
+    fn fields(mut bytes: &[u8]) -> Vec<(u64, Vec<u8>, u64)> {
+        let mut fields = vec![];
+        while !bytes.is_empty() {
+            let key = varint(&mut bytes);
+            let length = match key & 7 {
+                0 => {
+                    fields.push((key >> 3, vec![], varint(&mut bytes)));
+                    continue;
+                }
+                1 => 8,
+                2 => varint(&mut bytes) as usize,
+                _ => 4,
+            };
+            fields.push((key >> 3, bytes[..length].to_vec(), 0));
+            bytes = &bytes[length..];
+        }
+        fields
+    }
+    let (mut rest, mut scalars) = (bytes, vec![]);
+    while !rest.is_empty() {
+        let length = u64::from_le_bytes(rest[..8].try_into().unwrap()) as usize;
+        let event = fields(&rest[12..12 + length]);
+        rest = &rest[16 + length..];
+        let step = event.iter().find(|field| field.0 == 2).unwrap().2;
+        for (_, summary, _) in event.iter().filter(|field| field.0 == 5) {
+            for (_, value, _) in fields(summary) {
+                let value = fields(&value);
+                let number = f32::from_le_bytes(value[1].1.clone().try_into().unwrap());
+                scalars.push((step, String::from_utf8(value[0].1.clone()).unwrap(), number));
+            }
+        }
+    }
+    scalars
+}
+
+#[test]
+fn metrics_become_csv_and_events() {
+    let folder = tempfile::tempdir().unwrap();
+    let (config, out) = (folder.path().join("c.toml"), folder.path().join("run"));
+    std::fs::write(&config, SMALL_TRAINING).unwrap();
+    success(&["train", text(&config), "--out", text(&out)]);
+    let lines = std::fs::read_to_string(out.join("metrics.jsonl")).unwrap();
+    let metrics: Vec<Value> = lines.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+
+    let csv = success(&["metrics", text(&out)]);
+    let rows: Vec<Vec<&str>> = csv.lines().map(|line| line.split(',').collect()).collect();
+    let column = |name: &str| rows[0].iter().position(|title| *title == name).unwrap();
+    assert_eq!(rows.len(), 1 + metrics.len());
+    for (row, line) in rows[1..].iter().zip(&metrics) {
+        assert_eq!(row.len(), rows[0].len());
+        assert_eq!(row[column("stage")], line["stage"]);
+        assert_eq!(row[column("gap_percent_10")].parse::<f64>().unwrap(), line["gaps"][1].as_f64().unwrap());
+        assert_eq!(row[column("loss")].parse::<f64>().ok(), line["loss"].as_f64());
+    }
+
+    let events = folder.path().join("events");
+    let path = success(&["metrics", text(&out), "--tensorboard", text(&events)]);
+    let scalars = scalars_of(&std::fs::read(path.trim()).unwrap());
+    let gaps: Vec<(u64, f32)> =
+        scalars.iter().filter(|(_, name, _)| name == "gap_percent/10").map(|(step, _, gap)| (*step, *gap)).collect();
+    let expected = metrics.iter().map(|line| {
+        let step = line["updates"].as_u64().unwrap() + line["generations"].as_u64().unwrap();
+        (step, line["gaps"][1].as_f64().unwrap() as f32)
+    });
+    assert_eq!(gaps, expected.collect::<Vec<_>>());
+    let (code, message) = failure(&["metrics", text(&folder.path().join("none"))]);
+    assert!(code == 2 && message.contains("cannot read"), "{message}");
+}
+
+#[test]
+fn seeds_are_trained_side_by_side_and_compared() {
+    let folder = tempfile::tempdir().unwrap();
+    let (config, out) = (folder.path().join("c.toml"), folder.path().join("runs"));
+    std::fs::write(&config, SMALL_TRAINING).unwrap();
+    let table = success(&["train", text(&config), "--out", text(&out), "--seeds=3"]);
+    assert!(table.contains("| 3 |") && table.contains("| mean ± standard deviation |"), "{table}");
+    let csv = std::fs::read_to_string(out.join("seeds.csv")).unwrap();
+    let gaps: Vec<&str> = csv.lines().skip(1).map(|line| line.rsplit(',').next().unwrap()).collect();
+    // Two columns of three different trainings.
+    assert!(gaps.len() == 6 && gaps[0] != gaps[2] && gaps[2] != gaps[4], "{csv}");
+    // Each is the training with its seed alone.
+    let alone = folder.path().join("alone");
+    success(&["train", text(&config), "--out", text(&alone), "--override", "seed=2"]);
+    let metrics = |folder: &Path| std::fs::read_to_string(folder.join("metrics.jsonl")).unwrap();
+    assert_eq!(metrics(&alone), metrics(&out.join("seed-2")));
+    assert_eq!(success(&["train", "--out", text(&out), "--seeds=3", "--resume"]), table);
+}
+
+#[test]
+fn a_plateau_ends_a_stage_early() {
+    let folder = tempfile::tempdir().unwrap();
+    let config = folder.path().join("c.toml");
+    std::fs::write(&config, SMALL_TRAINING).unwrap();
+    let metrics = |name: &str, more: &[&str]| {
+        let out = folder.path().join(name);
+        success(&[&["train", text(&config), "--out", text(&out)], more].concat());
+        let lines = std::fs::read_to_string(out.join("metrics.jsonl")).unwrap();
+        lines.lines().map(|line| serde_json::from_str(line).unwrap()).collect::<Vec<Value>>()
+    };
+    // Weights that hardly move do not become better by a new best in every validation.
+    let slow = ["--override", "gradient.rate=1e-30", "--override", "evolution.rate=1e-30"];
+    let ended = metrics("slow", &[&slow[..], &["--override", "validation.patience=2"]].concat());
+    let stages: Vec<&str> = ended.iter().map(|line| line["stage"].as_str().unwrap()).collect();
+    assert_eq!(stages, ["gradient", "gradient", "gradient", "evolution", "evolution"]);
+    assert_eq!((&ended[2]["updates"], &ended[4]["generations"]), (&4.into(), &2.into()));
+    assert_eq!(metrics("whole", &slow).len(), 1 + 4 + 4);
+    // More patience continues the same training.
+    let more = metrics("slow", &[&slow[..], &["--override", "validation.patience=9", "--resume"]].concat());
+    assert_eq!((more.len(), &more[..5]), (1 + 2 + 4, &ended[..]));
 }

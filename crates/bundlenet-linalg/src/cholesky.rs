@@ -29,6 +29,8 @@ pub type IsOver<'a> = &'a dyn Fn(usize) -> bool;
 #[derive(Clone, Debug, Default)]
 pub struct Cholesky {
     size: usize,
+    /// Number of rows of the positive definite block, after a factorisation.
+    positive: usize,
     /// Blocks from one row to the next.
     stride: usize,
     entries: Vec<Block>,
@@ -78,9 +80,23 @@ impl Cholesky {
         &mut flat_mut(&mut self.entries[row * self.stride..(row + 1) * self.stride])[..=row]
     }
 
+    /// Two rows of the matrix, the first above the second, as blocks. Blocks right of a row's diagonal may hold anything.
+    pub fn two_rows_mut(&mut self, first: usize, second: usize) -> (&mut [Block], &mut [Block]) {
+        let (above, below) = self.entries.split_at_mut(second * self.stride);
+        (&mut above[first * self.stride..(first + 1) * self.stride], &mut below[..self.stride])
+    }
+
     /// The diagonal entry of a row.
     pub fn diagonal(&self, row: usize) -> f64 {
         flat(&self.entries[row * self.stride..(row + 1) * self.stride])[row]
+    }
+
+    /// Subtracts `B B'` from the matrix. `B` has as many rows as the matrix. `None` if `is_over` ends it before.
+    pub fn subtract_products(&mut self, strips: &Strips, is_over: IsOver<'_>) -> Option<()> {
+        if strips.width == 0 || self.size == 0 {
+            return Some(());
+        }
+        subtract(&mut self.entries, self.stride, &strips.entries, strips.width, is_over)
     }
 
     /// Replaces the matrix by its factor. A pivot that is not above `least` is replaced by a huge number: its unknown
@@ -90,21 +106,82 @@ impl Cholesky {
     /// A large factorisation asks `is_over` many times. If the answer is true it ends with `None`; the matrix is
     /// then of no use.
     pub fn factor(&mut self, least: f64, is_over: IsOver<'_>) -> Option<usize> {
-        factor(&mut self.entries, self.stride, self.size, &mut self.strips, least.max(f64::MIN_POSITIVE), is_over)
+        self.positive = self.size;
+        let sizes = (self.size, self.size);
+        factor(&mut self.entries, self.stride, sizes, &mut self.strips, least.max(f64::MIN_POSITIVE), is_over)
+    }
+
+    /// As [`Self::factor`], for a symmetric quasi-definite matrix: its first `positive` rows and columns are a positive
+    /// definite block, the others a negative definite one. The factor is `L D L'`, where `D` has the signs of the two
+    /// blocks. `positive` is a multiple of [`LANES`].
+    pub fn factor_quasidefinite(&mut self, positive: usize, least: f64, is_over: IsOver<'_>) -> Option<usize> {
+        debug_assert!(positive.is_multiple_of(LANES) && positive <= self.size);
+        self.positive = positive;
+        let sizes = (positive, self.size);
+        factor(&mut self.entries, self.stride, sizes, &mut self.strips, least.max(f64::MIN_POSITIVE), is_over)
     }
 
     /// Solves the system for one right-hand side, in place.
     pub fn solve(&self, right: &mut [f64]) {
         solve_lower(&self.entries, self.stride, &mut right[..self.size]);
+        right[self.positive..self.size].iter_mut().for_each(|entry| *entry = -*entry);
         solve_upper(&self.entries, self.stride, &mut right[..self.size]);
     }
+}
+
+/// Columns of a tall matrix, in strips of eight rows.
+#[derive(Clone, Debug, Default)]
+pub struct Strips {
+    width: usize,
+    entries: Vec<Block>,
+}
+
+impl Strips {
+    /// Largest number of columns.
+    pub const MOST: usize = PANEL;
+
+    /// Sets a zero matrix. Memory is kept from call to call.
+    pub fn reset(&mut self, size: usize, width: usize) {
+        self.width = width.min(Self::MOST);
+        self.entries.clear();
+        self.entries.resize(blocks_for(size) * self.width, Block::splat(0.0));
+    }
+
+    /// Sets all entries of a column.
+    pub fn set_column(&mut self, column: usize, numbers: &[f64]) {
+        let (eights, rest) = numbers.as_chunks::<LANES>();
+        let blocks = self.entries.chunks_exact_mut(self.width.max(1));
+        for (at, strip) in blocks.enumerate() {
+            match eights.get(at) {
+                Some(eight) => strip[column].0 = *eight,
+                None => strip[column].0[..rest.len()].copy_from_slice(rest),
+            }
+        }
+    }
+}
+
+multiversion! {
+    fn subtract(entries: &mut [Block], stride: usize, strips: &[Block], width: usize, is_over: IsOver<'_>) -> Option<()>
+        = subtract_kernel;
+}
+
+/// Subtracts the products of all pairs of rows.
+#[inline(always)]
+fn subtract_kernel<L: Lanes>(
+    entries: &mut [Block],
+    stride: usize,
+    strips: &[Block],
+    width: usize,
+    is_over: IsOver<'_>,
+) -> Option<()> {
+    update::<L>(entries, stride, 0, (strips, width), is_over)
 }
 
 multiversion! {
     fn factor(
         entries: &mut [Block],
         stride: usize,
-        size: usize,
+        sizes: (usize, usize),
         strips: &mut [Block],
         least: f64,
         is_over: IsOver<'_>,
@@ -123,14 +200,21 @@ multiversion! {
 fn factor_kernel<L: Lanes>(
     entries: &mut [Block],
     stride: usize,
-    size: usize,
+    (positive, size): (usize, usize),
     strips: &mut [Block],
     least: f64,
     is_over: IsOver<'_>,
 ) -> Option<usize> {
     let mut left_out = 0;
-    for from in (0..size).step_by(PANEL) {
-        let width = (size - from).next_multiple_of(LANES).min(PANEL);
+    let mut next = 0;
+    while next < size {
+        let from = next;
+        if from == positive {
+            negate::<L>(&mut entries[from * stride..], stride, from / LANES);
+        }
+        let end = if from < positive { positive } else { size };
+        let width = (end - from).next_multiple_of(LANES).min(PANEL);
+        next += width;
         // Rows above the panel are already factored.
         let entries = &mut entries[from * stride..];
         let strips = &mut strips[..blocks_for(size - from) * width];
@@ -149,6 +233,14 @@ fn factor_kernel<L: Lanes>(
         }
     }
     Some(left_out)
+}
+
+/// Changes the signs of the lower triangle of the rows, from block `first` on.
+#[inline(always)]
+fn negate<L: Lanes>(rows: &mut [Block], stride: usize, first: usize) {
+    for (row, blocks) in rows.chunks_exact_mut(stride).enumerate() {
+        blocks[first..=first + row / LANES].iter_mut().for_each(|block| L::splat(0.0).sub(L::load(block)).store(block));
+    }
 }
 
 /// Copies a strip from rows to columns.
@@ -481,8 +573,8 @@ mod tests {
 
     #[inline(always)]
     fn factor_and_solve<L: Lanes>(cholesky: &mut Cholesky, vector: &mut [f64]) {
-        let Cholesky { size, stride, entries, strips } = cholesky;
-        factor_kernel::<L>(entries, *stride, *size, strips, 1e-9, &|_| false);
+        let Cholesky { size, stride, entries, strips, .. } = cholesky;
+        factor_kernel::<L>(entries, *stride, (*size, *size), strips, 1e-9, &|_| false);
         solve_lower_kernel::<L>(entries, *stride, vector);
         solve_upper_kernel::<L>(entries, *stride, vector);
     }

@@ -7,11 +7,13 @@
 #![warn(clippy::unwrap_used, clippy::expect_used)]
 
 pub mod cholesky;
+mod growing;
 pub mod random;
 pub mod simd;
 pub mod sparse;
 pub mod vectors;
 
 pub use cholesky::Cholesky;
+pub use growing::GrowingFactor;
 pub use random::Stream;
 pub use sparse::SparseRows;

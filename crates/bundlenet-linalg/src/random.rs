@@ -75,6 +75,17 @@ impl Stream {
         (mean + deviation * self.normal()).floor().max(1.0)
     }
 
+    /// A uniform number above 0, up to 1.
+    pub fn positive_unit(&mut self) -> f64 {
+        const STEP: f64 = 1.0 / (1_u64 << 53) as f64;
+        ((self.0.next_u64() >> 11) + 1) as f64 * STEP
+    }
+
+    /// An exponential number with mean 1.
+    pub fn exponential(&mut self) -> f64 {
+        -natural_logarithm(self.positive_unit())
+    }
+
     /// A uniform number from -1 to 1.
     pub fn symmetric(&mut self) -> f64 {
         const STEP: f64 = 1.0 / (1_u64 << 52) as f64;

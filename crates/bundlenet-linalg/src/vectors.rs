@@ -1,6 +1,6 @@
 //! Vectors in blocks. Products and sums are the same on every instruction set.
 
-use crate::simd::{Block, LANES, Lanes, blocks_for, flat_mut, multiversion};
+use crate::simd::{Block, LANES, Lanes, blocks_for, flat, flat_mut, multiversion};
 
 /// A vector of `dim` numbers, padded with zeros to whole blocks.
 #[derive(Clone, Debug, Default)]
@@ -79,6 +79,117 @@ fn dots_kernel<L: Lanes>(rows: &[Block], vector: &[Block], products: &mut [f64])
 multiversion! {
     /// The inner product of each row with a vector.
     pub fn dots(rows: &[Block], vector: &[Block], products: &mut [f64]) = dots_kernel;
+}
+
+#[inline(always)]
+fn dots_of_two_kernel<L: Lanes>(rows: &[Block], [one, two]: [&[Block]; 2], [ones, twos]: [&mut [f64]; 2]) {
+    let blocks = one.len();
+    // Two rows at a time share the loads of both vectors. Each sum runs in the same order as in `dots`.
+    let mut pairs = rows.chunks_exact(2 * blocks);
+    let ((pairs_of_ones, last_one), (pairs_of_twos, last_two)) = (ones.as_chunks_mut::<2>(), twos.as_chunks_mut::<2>());
+    for ((pair, ones), twos) in pairs.by_ref().zip(pairs_of_ones).zip(pairs_of_twos) {
+        let (a, b) = pair.split_at(blocks);
+        let mut sums = [L::splat(0.0); 4];
+        for (at, (x, y)) in one.iter().zip(two).enumerate() {
+            let (x, y) = (L::load(x), L::load(y));
+            let (a, b) = (L::load(&a[at]), L::load(&b[at]));
+            sums[0] = sums[0].add(a.mul(x));
+            sums[1] = sums[1].add(b.mul(x));
+            sums[2] = sums[2].add(a.mul(y));
+            sums[3] = sums[3].add(b.mul(y));
+        }
+        *ones = [sums[0].sum(), sums[1].sum()];
+        *twos = [sums[2].sum(), sums[3].sum()];
+    }
+    let row = pairs.remainder();
+    last_one.iter_mut().for_each(|product| *product = dot_kernel::<L>(row, one));
+    last_two.iter_mut().for_each(|product| *product = dot_kernel::<L>(row, two));
+}
+
+multiversion! {
+    /// The inner products of each row with two vectors, in one pass over the rows.
+    pub fn dots_of_two(rows: &[Block], vectors: [&[Block]; 2], products: [&mut [f64]; 2]) = dots_of_two_kernel;
+}
+
+#[inline(always)]
+fn multiply_kernel<L: Lanes>(vector: &mut [Block], factors: &[Block]) {
+    for (entry, factor) in vector.iter_mut().zip(factors) {
+        L::load(entry).mul(L::load(factor)).store(entry);
+    }
+}
+
+multiversion! {
+    /// Multiplies a vector by factors, entry by entry.
+    pub fn multiply(vector: &mut [Block], factors: &[Block]) = multiply_kernel;
+}
+
+#[inline(always)]
+fn weighted_square_kernel<L: Lanes>(vector: &[Block], weights: &[Block]) -> f64 {
+    let mut sum = L::splat(0.0);
+    for (entry, weight) in vector.iter().zip(weights) {
+        let entry = L::load(entry);
+        sum = sum.add(entry.mul(entry).mul(L::load(weight)));
+    }
+    sum.sum()
+}
+
+multiversion! {
+    /// The sum of `weight * entry^2`.
+    pub fn weighted_square(vector: &[Block], weights: &[Block]) -> f64 = weighted_square_kernel;
+}
+
+#[inline(always)]
+fn add_squares_kernel<L: Lanes>(squares: &mut [Block], vector: &[Block], weights: &[Block]) {
+    for ((square, entry), weight) in squares.iter_mut().zip(vector).zip(weights) {
+        let entry = L::load(entry);
+        L::load(square).add(entry.mul(entry).mul(L::load(weight))).store(square);
+    }
+}
+
+multiversion! {
+    /// Adds `weight * entry^2` to each number.
+    pub fn add_squares(squares: &mut [Block], vector: &[Block], weights: &[Block]) = add_squares_kernel;
+}
+
+#[inline(always)]
+fn write_roots_kernel<L: Lanes>(squares: &[Block], roots: &mut [Block]) -> (f64, f64) {
+    // A plain loop: the compiler vectorises the roots.
+    flat_mut(roots).iter_mut().zip(flat(squares)).for_each(|(root, square)| *root = square.sqrt());
+    let (mut total, mut sum) = (L::splat(0.0), L::splat(0.0));
+    for (square, root) in squares.iter().zip(&*roots) {
+        total = total.add(L::load(square));
+        sum = sum.add(L::load(root));
+    }
+    (total.sum(), sum.sum())
+}
+
+multiversion! {
+    /// Writes the root of each number. Returns the sum of the numbers and that of their roots.
+    pub fn write_roots(squares: &[Block], roots: &mut [Block]) -> (f64, f64) = write_roots_kernel;
+}
+
+#[inline(always)]
+fn invert_kernel<L: Lanes>(numbers: &mut [f64], unit: f64, most: f64) {
+    // Not a number if both are 0; the least of it and the bound is the bound.
+    numbers.iter_mut().for_each(|number| *number = (unit / *number).min(most));
+}
+
+multiversion! {
+    /// Replaces each number by `unit` over it, at most `most`.
+    pub fn invert(numbers: &mut [f64], unit: f64, most: f64) = invert_kernel;
+}
+
+#[inline(always)]
+fn mix_kernel<L: Lanes>(target: &mut [Block], mix: f64, vector: &[Block], factors: &[Block]) {
+    let (rest, mix) = (L::splat(1.0 - mix), L::splat(mix));
+    for ((target, entry), factor) in target.iter_mut().zip(vector).zip(factors) {
+        rest.add(mix.mul(L::load(entry))).mul(L::load(factor)).store(target);
+    }
+}
+
+multiversion! {
+    /// Writes `factor * (1 - mix + mix * entry)`.
+    pub fn write_mixture(target: &mut [Block], mix: f64, vector: &[Block], factors: &[Block]) = mix_kernel;
 }
 
 #[inline(always)]

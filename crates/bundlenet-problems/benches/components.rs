@@ -2,12 +2,14 @@
 //!
 //! ```text
 //! cargo bench --bench components
+//! cargo bench --bench components -- synthetic            # the third table alone
 //! BUNDLENET_DATA=DIR cargo bench --bench components     # with the pN networks in DIR/network-design
 //! ```
 //!
 //! The first table has the time to a gap of 1e-4 of the bundle method with component cuts and with aggregated cuts, and of `auto`.
 //! The second has the time of a component master as the number of cuts grows, beside the time of an oracle call and the counted
-//! work of the masters, by which the default decides. All on one thread.
+//! work of the masters, by which the default decides. The third has the time of single masters on synthetic sums, by Newton
+//! steps on the free weights and by semismooth Newton steps in the space of the variables. All on one thread.
 
 use std::path::Path;
 
@@ -106,6 +108,27 @@ fn time_table(problems: &[(String, Problem)]) {
     }
 }
 
+fn synthetic_table() {
+    const CUTS: [usize; 3] = [10, 20, 30];
+    println!(
+        "\nmaster on a synthetic sum, milliseconds: Newton steps on the weights, in the space of the variables, default"
+    );
+    println!(
+        "{:>10} {:>9} {:>7} {:>5} {:>10} {:>10} {:>10}",
+        "components", "variables", "entries", "cuts", "weights", "variables", "default"
+    );
+    let sizes = [(600, 96, 48), (600, 48, 24), (200, 96, 48), (100, 50, 50), (80, 800, 20), (20, 400, 20)];
+    for (components, variables, entries) in sizes {
+        let rows = bundlenet::master_seconds(bundlenet::Sizes { components, variables, entries }, &CUTS);
+        for (cuts, row) in CUTS.iter().zip(rows) {
+            let [newton, interior, chosen] = row.map(|seconds| seconds * 1e3);
+            println!(
+                "{components:>10} {variables:>9} {entries:>7} {cuts:>5} {newton:>10.2} {interior:>10.2} {chosen:>10.2}"
+            );
+        }
+    }
+}
+
 fn main() {
     // `cargo test --benches` runs this too, only to see that it starts.
     if !std::env::args().any(|argument| argument == "--bench") {
@@ -113,6 +136,9 @@ fn main() {
     }
     let pool = rayon::ThreadPoolBuilder::new().num_threads(1).build().unwrap();
     pool.install(|| {
+        if std::env::args().any(|argument| argument == "synthetic") {
+            return synthetic_table();
+        }
         let of_family = |family: Family, index| {
             (format!("{family} {index}"), Generator::new(family, 1).instance(index).unwrap().problem)
         };
@@ -130,5 +156,6 @@ fn main() {
             }
         }
         master_table(&problems);
+        synthetic_table();
     });
 }

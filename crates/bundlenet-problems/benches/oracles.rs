@@ -4,6 +4,7 @@
 //! ```text
 //! cargo bench --bench oracles
 //! cargo bench --bench oracles -- safe     # safe bounds alone
+//! cargo bench --bench oracles -- units    # unit commitment alone
 //! ```
 //!
 //! Points are taken along a subgradient trajectory, since at 0 the subproblems are trivial (MC) or at their hardest
@@ -12,14 +13,17 @@
 use std::hint::black_box;
 use std::time::Instant;
 
-use bundlenet::{Function, Oracle, Sense};
+use bundlenet::{BundleSettings, Function, Limits, Method, Oracle, Sense, Settings};
+use bundlenet_problems::unit_commitment::Formulation;
 use bundlenet_problems::{
     Assignment, BinaryKnapsack, ContinuousKnapsack, FacilityLocation, Family, Generator, Problem, ReadOptions,
 };
+use bundlenet_testing::clock::Stopwatch;
 use bundlenet_testing::public::data_if_present;
 use bundlenet_testing::reference::{
     PlainAssignmentDual, PlainFacilityLocationDual, PlainNetworkDesignDual, SortedKnapsack, TableKnapsack,
 };
+use bundlenet_testing::visits::visited;
 
 /// Points of a projected subgradient method with steps that shrink: coarse at first, then close to the optimum.
 fn trajectory(problem: &Problem, dual: &mut dyn Oracle, steps: usize) -> Vec<Vec<f64>> {
@@ -38,6 +42,7 @@ fn trajectory(problem: &Problem, dual: &mut dyn Oracle, steps: usize) -> Vec<Vec
                 Problem::NetworkDesign(_) => 60.0,
                 Problem::Assignment(_) => value.abs() / dim as f64,
                 Problem::FacilityLocation(instance) => likely_price(instance),
+                Problem::UnitCommitment(_) => 60.0,
             };
             scale = size * (dim as f64).sqrt();
         }
@@ -138,6 +143,7 @@ fn bench_problem(name: &str, problem: &Problem, bar: &str) {
             };
             race(rounds, points.len(), &mut ours, &mut plain)
         }
+        Problem::UnitCommitment(_) => unreachable!("it has a bench of its own"),
     };
     print_row(name, times, bar);
 }
@@ -246,13 +252,54 @@ fn main() {
         return;
     }
     let pool = rayon::ThreadPoolBuilder::new().num_threads(1).build().unwrap();
+    if std::env::args().any(|argument| argument == "units") {
+        return pool.install(bench_unit_commitment);
+    }
     if !std::env::args().any(|argument| argument == "safe") {
         pool.install(bench_oracles);
+        pool.install(bench_unit_commitment);
     }
     for (threads, title) in [(1, "one thread"), (2, "two threads")] {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
         println!("\n{:<44} {:>9} {:>10} {:>8}", format!("microseconds per call, {title}"), "safe", "oracle", "ratio");
         pool.install(bench_safe_bounds);
+    }
+}
+
+/// Files of unit commitment, their formulations and bars in microseconds.
+const UNIT_COMMITMENT: [(&str, Formulation, &str); 7] = [
+    ("ca/2014-09-01_reserves_0", Formulation::Chp, "at most 1300"),
+    ("ca/Scenario400_reserves_1", Formulation::Chp, "at most 1300"),
+    ("belgian/belgian-autumnwd", Formulation::Chp, "at most 6000"),
+    ("ca/2014-09-01_reserves_0", Formulation::Pglib, ""),
+    ("ca/2014-09-01_reserves_3", Formulation::Pglib, ""),
+    ("ferc/2015-01-01_lw", Formulation::Pglib, "at most 20000"),
+    ("rts_gmlc/2020-01-27", Formulation::Pglib, ""),
+];
+
+/// Time of a call along the trajectory of the component bundle method, beside the work that the oracle states.
+fn bench_unit_commitment() {
+    let Some(data) = data_if_present() else { return };
+    println!("\n{:<44} {:>9} {:>10}   bar", "microseconds of CPU per call, one thread", "call", "stated");
+    for (file, formulation, bar) in UNIT_COMMITMENT {
+        let path = data.join("unit-commitment").join(format!("{file}.json.gz"));
+        let options = ReadOptions { formulation: Some(formulation), ..ReadOptions::default() };
+        let problem = Problem::read(path, options).unwrap();
+        let limits = Limits { steps: Some(25), ..Limits::default() };
+        let method = Method::Bundle(BundleSettings::default());
+        let points = visited(&mut *problem.dual(), &Settings { method, limits, ..Settings::default() });
+        let mut dual = problem.dual();
+        let mut subgradient = vec![0.0; dual.dim()];
+        let mut best = f64::INFINITY;
+        for _ in 0..10 {
+            let mut clock = Stopwatch::start();
+            for point in &points {
+                black_box(dual.evaluate(black_box(point), &mut subgradient).unwrap());
+            }
+            best = best.min(clock.read() * 1e6 / points.len() as f64);
+        }
+        let stated = dual.work().unwrap() / 1e3;
+        println!("{:<44} {best:>9.0} {stated:>10.0}   {bar}", format!("{file}, {formulation}"));
     }
 }
 

@@ -99,6 +99,24 @@ pub enum Element {
     CustomerDemand(usize),
     ServiceCosts,
     ServiceCost { site: usize, customer: usize },
+    Periods,
+    Units,
+    PeriodDemand(usize),
+    Reserves,
+    Reserve(usize),
+    Unit(usize),
+    OutputMinimum(usize),
+    OutputMaximum(usize),
+    RampUp(usize),
+    RampDown(usize),
+    StartupRamp(usize),
+    ShutdownRamp(usize),
+    DownMinimum(usize),
+    NoLoadCost(usize),
+    Production(usize),
+    Startup(usize),
+    InitialState(usize),
+    RenewableUnit(usize),
 }
 
 impl fmt::Display for Element {
@@ -138,6 +156,24 @@ impl fmt::Display for Element {
             Self::ServiceCost { site, customer } => {
                 write!(formatter, "cost of serving customer {customer} from site {site}")
             }
+            Self::Periods => write!(formatter, "number of periods"),
+            Self::Units => write!(formatter, "thermal units"),
+            Self::PeriodDemand(period) => write!(formatter, "demand of period {period}"),
+            Self::Reserves => write!(formatter, "reserves"),
+            Self::Reserve(period) => write!(formatter, "reserve of period {period}"),
+            Self::Unit(unit) => write!(formatter, "thermal unit {unit}"),
+            Self::OutputMinimum(unit) => write!(formatter, "minimum output of thermal unit {unit}"),
+            Self::OutputMaximum(unit) => write!(formatter, "maximum output of thermal unit {unit}"),
+            Self::RampUp(unit) => write!(formatter, "upward ramp of thermal unit {unit}"),
+            Self::RampDown(unit) => write!(formatter, "downward ramp of thermal unit {unit}"),
+            Self::StartupRamp(unit) => write!(formatter, "startup ramp of thermal unit {unit}"),
+            Self::ShutdownRamp(unit) => write!(formatter, "shutdown ramp of thermal unit {unit}"),
+            Self::DownMinimum(unit) => write!(formatter, "minimum down time of thermal unit {unit}"),
+            Self::NoLoadCost(unit) => write!(formatter, "no-load cost of thermal unit {unit}"),
+            Self::Production(unit) => write!(formatter, "production costs of thermal unit {unit}"),
+            Self::Startup(unit) => write!(formatter, "startup costs of thermal unit {unit}"),
+            Self::InitialState(unit) => write!(formatter, "initial state of thermal unit {unit}"),
+            Self::RenewableUnit(unit) => write!(formatter, "output limits of renewable unit {unit}"),
         }
     }
 }

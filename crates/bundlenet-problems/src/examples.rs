@@ -6,7 +6,8 @@ use std::sync::Arc;
 
 use bundlenet::FnOracle;
 use bundlenet::train::{DataSettings, Example, MakeOracle, limited};
-use bundlenet_linalg::Stream;
+use bundlenet_linalg::sparse::{pairs, sparse_dot};
+use bundlenet_linalg::{SparseRows, Stream};
 
 use crate::{Academic, Error, Family, Generator, Manifest, Problem, ReadOptions, Split};
 
@@ -150,12 +151,13 @@ fn generate(source: &str, recipe: &str) -> Result<Vec<Grouped>, Error> {
     let wrong = || Error::Source { source_name: source.to_string() };
     let parts: Vec<&str> = recipe.split(':').collect();
     let [family, count, seed] = parts[..] else { return Err(wrong()) };
-    if family == MAX_AFFINE {
-        let (count, seed) = (count.parse().map_err(|_| wrong())?, seed.parse().map_err(|_| wrong())?);
-        return Ok((0..count).map(|index| max_affine(index, seed)).collect());
+    let (count, seed): (usize, u64) = (count.parse().map_err(|_| wrong())?, seed.parse().map_err(|_| wrong())?);
+    match family {
+        MAX_AFFINE => return Ok((0..count).map(|index| max_affine(index, seed)).collect()),
+        SUM_OF_MAXIMA => return Ok((0..count).map(|index| sum_of_maxima(index, seed)).collect()),
+        _ => {}
     }
     let family: Family = family.parse().map_err(|_| wrong())?;
-    let (count, seed): (usize, u64) = (count.parse().map_err(|_| wrong())?, seed.parse().map_err(|_| wrong())?);
     let generator = Generator::new(family, seed);
     (0..count)
         .map(|index| {
@@ -167,8 +169,9 @@ fn generate(source: &str, recipe: &str) -> Result<Vec<Grouped>, Error> {
         .collect()
 }
 
-/// Name of the family of random functions.
+/// Names of the families of random functions.
 const MAX_AFFINE: &str = "max-affine";
+const SUM_OF_MAXIMA: &str = "sum-of-maxima";
 
 /// A random function `max_i a_i'x + b_i` of 5 to 60 variables. Its slopes average to zero, so it is bounded below.
 fn max_affine(index: usize, seed: u64) -> Grouped {
@@ -201,6 +204,60 @@ fn max_affine(index: usize, seed: u64) -> Grouped {
     let name = format!("{MAX_AFFINE}-{seed}/{index}");
     let example = Example { name, oracle, start: Some(start), optimum: None };
     Grouped { example, group: index, split: Some(Split::of_group(index)) }
+}
+
+/// A random function `sum_k max_i a_ki'x + b_ki` of 10 to 200 variables, with sparse slopes, at random scales of values
+/// and of variables. Its start is 0.
+fn sum_of_maxima(index: usize, seed: u64) -> Grouped {
+    let mut stream = Stream::new(seed, SUM_OF_MAXIMA, index as u64);
+    let dim = (10.0 * 20.0_f64.powf(stream.positive_unit())) as usize;
+    let components = 4 + stream.below(dim);
+    let (entries, lines) = (2 + stream.below(dim.min(20) - 2), 3 + stream.below(8));
+    let value_scale = 10.0_f64.powf(3.0 * stream.symmetric());
+    let variable_scale = 10.0_f64.powf(3.0 * stream.symmetric());
+    let mut slopes = SparseRows::default();
+    for _ in 0..components {
+        push_maximum(&mut stream, (dim, entries, lines), value_scale / variable_scale, &mut slopes);
+    }
+    let offsets: Vec<f64> = (0..components * lines).map(|_| value_scale * (1.0 + stream.normal())).collect();
+    let (slopes, offsets) = (Arc::new(slopes), Arc::new(offsets));
+    let oracle: MakeOracle = Arc::new(move || {
+        let (slopes, offsets) = (Arc::clone(&slopes), Arc::clone(&offsets));
+        Box::new(FnOracle::new(dim, move |point: &[f64], subgradient: &mut [f64]| {
+            subgradient.fill(0.0);
+            let mut total = 0.0;
+            for first in (0..offsets.len()).step_by(lines) {
+                let (best, greatest) = (first..first + lines)
+                    .map(|line| (line, offsets[line] + sparse_dot(slopes.row(line), point)))
+                    .fold((first, f64::NEG_INFINITY), |best, next| if next.1 > best.1 { next } else { best });
+                total += greatest;
+                pairs(slopes.row(best)).for_each(|(place, slope)| subgradient[place as usize] += slope);
+            }
+            Ok(total)
+        }))
+    });
+    let name = format!("{SUM_OF_MAXIMA}-{seed}/{index}");
+    let example = Example { name, oracle, start: None, optimum: None };
+    Grouped { example, group: index, split: Some(Split::of_group(index)) }
+}
+
+/// Draws the slopes of a maximum and adds them as rows. They average to zero, so it is bounded below.
+fn push_maximum(
+    stream: &mut Stream,
+    (dim, entries, lines): (usize, usize, usize),
+    scale: f64,
+    slopes: &mut SparseRows,
+) {
+    let mut places: Vec<u32> = (0..entries).map(|_| stream.below(dim) as u32).collect();
+    places.sort_unstable();
+    places.dedup();
+    let mut table: Vec<Vec<f64>> =
+        (0..lines).map(|_| places.iter().map(|_| scale * stream.normal()).collect()).collect();
+    for column in 0..places.len() {
+        let mean = table.iter().map(|line| line[column]).sum::<f64>() / lines as f64;
+        table.iter_mut().for_each(|line| line[column] -= mean);
+    }
+    table.iter().for_each(|line| slopes.push(places.iter().copied().zip(line.iter().copied())));
 }
 
 fn read_files(path: &Path) -> Result<Vec<Grouped>, Error> {

@@ -6,13 +6,14 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Format, Problem, assignment, facility_location, network_design};
+use super::{Format, Problem, assignment, facility_location, network_design, unit_commitment};
 use crate::error::Error;
 
 /// Changes whenever the same seed would give other instances; part of every manifest.
 pub const GENERATOR_VERSION: u32 = 1;
 
-/// A family of data sets: the six of the Bundle Network paper, and two of facility location.
+/// A family of data sets: the six of the Bundle Network paper, three of generalised assignment from the literature,
+/// two of facility location, and one of unit commitment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Family {
@@ -32,25 +33,37 @@ pub enum Family {
     /// Generalised assignment, 20 bins, 400 items.
     #[serde(rename = "ga-20-400")]
     Ga20x400,
+    /// Generalised assignment, type C (Chu and Beasley, 1997; Yagiura et al., 2006): costs and weights independent.
+    GaYagiuraC,
+    /// The same, type D: heavy items are cheap.
+    GaYagiuraD,
+    /// The same, type E: exponential weights, costs that fall with them.
+    GaYagiuraE,
     /// Facility location, 20 sites, 50 customers.
     #[serde(rename = "cfl-20-50")]
     Cfl20x50,
     /// Facility location, 100 sites, 1000 customers.
     #[serde(rename = "cfl-100-1000")]
     Cfl100x1000,
+    /// Unit commitment, 60 units and 48 periods, or of any size.
+    Uc,
 }
 
 impl Family {
     /// All of them.
-    pub const ALL: [Self; 8] = [
+    pub const ALL: [Self; 12] = [
         Self::McSml40,
         Self::McSmlVar,
         Self::McBig40,
         Self::McBigVar,
         Self::Ga10x100,
         Self::Ga20x400,
+        Self::GaYagiuraC,
+        Self::GaYagiuraD,
+        Self::GaYagiuraE,
         Self::Cfl20x50,
         Self::Cfl100x1000,
+        Self::Uc,
     ];
 
     /// Those of the Bundle Network paper.
@@ -67,13 +80,21 @@ impl Family {
             Self::McBigVar => "mc-big-var",
             Self::Ga10x100 => "ga-10-100",
             Self::Ga20x400 => "ga-20-400",
+            Self::GaYagiuraC => "ga-yagiura-c",
+            Self::GaYagiuraD => "ga-yagiura-d",
+            Self::GaYagiuraE => "ga-yagiura-e",
             Self::Cfl20x50 => "cfl-20-50",
             Self::Cfl100x1000 => "cfl-100-1000",
+            Self::Uc => "uc",
         }
     }
 
     fn is_network_design(self) -> bool {
         matches!(self, Self::McSml40 | Self::McSmlVar | Self::McBig40 | Self::McBigVar)
+    }
+
+    fn is_yagiura(self) -> bool {
+        matches!(self, Self::GaYagiuraC | Self::GaYagiuraD | Self::GaYagiuraE)
     }
 
     fn is_facility_location(self) -> bool {
@@ -144,13 +165,14 @@ pub struct Generator {
     seed: u64,
     base: Option<(String, Problem)>,
     commodities: Option<usize>,
+    size: Option<(usize, usize)>,
 }
 
 impl Generator {
     /// A generator with base graphs (or capacities) of its own, drawn from the seed.
     #[must_use]
     pub fn new(family: Family, seed: u64) -> Self {
-        Self { family, seed, base: None, commodities: None }
+        Self { family, seed, base: None, commodities: None, size: None }
     }
 
     /// Perturbs a given instance, called `name` in the manifest. Demands and costs (or profits and weights) are drawn
@@ -158,10 +180,12 @@ impl Generator {
     ///
     /// # Errors
     /// If the instance is of another problem than the family, or if the family takes no base: facility location does
-    /// not know the places of an instance.
+    /// not know the places of an instance, and the `ga-yagiura` families and `uc` follow their own definitions.
     pub fn with_base(mut self, name: &str, base: Problem) -> Result<Self, Error> {
         let (expected, fits) = match (self.family, &base) {
-            (family, _) if family.is_facility_location() => ("no base", false),
+            (family, _) if family.is_facility_location() || family.is_yagiura() || family == Family::Uc => {
+                ("no base", false)
+            }
             (family, base) if family.is_network_design() => {
                 ("a network design base", matches!(base, Problem::NetworkDesign(_)))
             }
@@ -192,6 +216,27 @@ impl Generator {
         Ok(self)
     }
 
+    /// Sets the numbers of bins and items of the `ga-yagiura` families (20 and 400 by default), or of units and periods of
+    /// `uc` (60 and 48 by default).
+    ///
+    /// # Errors
+    /// If the family has a size of its own, or a number is 0 or above 10,000, or above 1,000 for periods.
+    pub fn with_size(mut self, bins: usize, items: usize) -> Result<Self, Error> {
+        if !self.family.is_yagiura() && self.family != Family::Uc {
+            let expected = "a family without a size of its own";
+            return Err(Error::Generate { family: self.family, expected, found: "one with".to_string() });
+        }
+        let (most, expected) = match self.family {
+            Family::Uc => (1_000, "1 to 10000 units and 1 to 1000 periods"),
+            _ => (10_000, "1 to 10000 bins and items"),
+        };
+        if !(1..=10_000).contains(&bins) || !(1..=most).contains(&items) {
+            return Err(Error::Generate { family: self.family, expected, found: format!("{bins} and {items}") });
+        }
+        self.size = Some((bins, items));
+        Ok(self)
+    }
+
     /// Instance number `index`, counted from 0.
     ///
     /// # Errors
@@ -204,6 +249,11 @@ impl Generator {
             network_design::generate::instance(family, seed, base, commodities, index)?
         } else if family.is_facility_location() {
             facility_location::generate::instance(family, seed, index)
+        } else if family == Family::Uc {
+            let size = self.size.unwrap_or(unit_commitment::generate::SIZE);
+            unit_commitment::generate::instance(family, seed, size, index)
+        } else if family.is_yagiura() {
+            assignment::yagiura::instance(family, seed, self.size.unwrap_or(assignment::yagiura::SIZE), index)
         } else {
             let base = if let Some(Problem::Assignment(base)) = base { Some(base) } else { None };
             assignment::generate::instance(family, seed, base, index)
@@ -223,6 +273,7 @@ impl Generator {
             version: GENERATOR_VERSION,
             base: self.base.as_ref().map(|(name, _)| name.clone()),
             commodities: self.commodities,
+            size: self.size,
             instances: Vec::with_capacity(count.min(1 << 20)),
         };
         if let Ok(present) = Manifest::read(folder)
@@ -262,6 +313,9 @@ pub struct Manifest {
     pub base: Option<String>,
     /// Number of commodities, if it was fixed.
     pub commodities: Option<usize>,
+    /// Numbers of bins and items, or of units and periods, if they were set.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub size: Option<(usize, usize)>,
     /// The instances.
     pub instances: Vec<ManifestEntry>,
 }
@@ -300,7 +354,8 @@ impl Manifest {
 
     fn has_same_source(&self, other: &Self) -> bool {
         let source = |manifest: &Self| {
-            (manifest.family, manifest.seed, manifest.version, manifest.base.clone(), manifest.commodities)
+            let Self { family, seed, version, commodities, size, .. } = *manifest;
+            (family, seed, version, manifest.base.clone(), commodities, size)
         };
         source(self) == source(other)
     }

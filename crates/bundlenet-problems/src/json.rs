@@ -46,6 +46,7 @@ pub(crate) struct Fields {
     pub(crate) customer_demand: Option<Vec<f64>>,
     #[serde(rename = "cost")]
     pub(crate) service_cost: Option<Vec<Vec<f64>>>,
+    pub(crate) thermal_generators: Option<serde::de::IgnoredAny>,
     /// Not in the published files, which all maximise.
     pub(crate) sense: Option<SenseField>,
     instance: Option<Box<Fields>>,
@@ -104,8 +105,9 @@ impl<'a> RawInstance<'a> {
 
     /// The error for a file with the fields of no family.
     pub(crate) fn unknown(&self) -> ParseError {
-        let expected = "the fields N, tail, head, f, c, o, d, q, r (network design), I, J, c, p, w (assignment) or \
-            sites, customers, capacity, fixed_cost, demand, cost (facility location)";
+        let expected = "the fields N, tail, head, f, c, o, d, q, r (network design), I, J, c, p, w (assignment), \
+            sites, customers, capacity, fixed_cost, demand, cost (facility location) or time_periods, demand, \
+            thermal_generators (unit commitment)";
         self.error(&[], expected.to_string(), "none of them".to_string())
     }
 

@@ -18,6 +18,7 @@
 //! | network design | [`NetworkDesign`], [`NetworkDesignDual`], [`network_design`] |
 //! | facility location | [`FacilityLocation`], [`FacilityLocationDual`], [`facility_location`] |
 //! | generalised assignment | [`Assignment`], [`AssignmentDual`], [`assignment`] |
+//! | unit commitment, prices of electricity | [`UnitCommitment`], [`UnitCommitmentDual`], [`unit_commitment`] |
 //! | knapsack solvers | [`BinaryKnapsack`], [`ContinuousKnapsack`] |
 //! | data sets from a seed | [`Family`], [`Generator`], [`Manifest`] |
 //! | examples to train and measure on | [`read_examples`], [`TrainingData`] |
@@ -42,6 +43,7 @@ mod problem;
 mod recovered;
 mod safe;
 mod text;
+pub mod unit_commitment;
 
 pub use academic::Academic;
 pub use assignment::{Assignment, AssignmentDual};
@@ -55,3 +57,4 @@ pub use network_design::{NetworkDesign, NetworkDesignDual};
 pub use problem::{Problem, ReadOptions, Source};
 pub use recovered::{ProblemPrimal, Recovered, Violation};
 pub use safe::{SafeBound, UnsafeBound};
+pub use unit_commitment::{UnitCommitment, UnitCommitmentDual};

@@ -8,7 +8,8 @@ use crate::error::Error;
 use crate::format::TextLayout;
 use crate::{
     Assignment, AssignmentDual, FacilityLocation, FacilityLocationDual, Format, NetworkDesign, NetworkDesignDual,
-    ProblemPrimal, SafeBound, UnsafeBound, assignment, facility_location, json, network_design, text,
+    ProblemPrimal, SafeBound, UnitCommitment, UnitCommitmentDual, UnsafeBound, assignment, facility_location, json,
+    network_design, text, unit_commitment,
 };
 
 /// An instance of one of the families.
@@ -20,6 +21,8 @@ pub enum Problem {
     Assignment(Assignment),
     /// Capacitated facility location (CFL).
     FacilityLocation(FacilityLocation),
+    /// Unit commitment (UC).
+    UnitCommitment(UnitCommitment),
 }
 
 /// Choices for files that leave something open.
@@ -32,6 +35,8 @@ pub struct ReadOptions {
     pub problem: Option<usize>,
     /// Capacity of every site of a facility location text that has the word `capacity` in its place.
     pub capacity: Option<f64>,
+    /// Model of a unit commitment file. Without it, the file or [`UnitCommitment::new`] chooses.
+    pub formulation: Option<unit_commitment::Formulation>,
 }
 
 impl From<Option<Sense>> for ReadOptions {
@@ -104,6 +109,9 @@ impl Source {
 fn parse_json(file: &str, text: &str, options: ReadOptions) -> Result<Problem, Error> {
     let raw = json::RawInstance::parse(file, text)?;
     let fields = &raw.fields;
+    if fields.thermal_generators.is_some() {
+        return Ok(Problem::UnitCommitment(unit_commitment::parse::json(file, text, options.formulation)?));
+    }
     if fields.tail.is_some() || fields.nodes.is_some() {
         Ok(Problem::NetworkDesign(network_design::parse::json(&raw)?))
     } else if fields.bins.is_some() || fields.items.is_some() {
@@ -145,6 +153,7 @@ impl Problem {
             Self::NetworkDesign(_) => "network design",
             Self::Assignment(_) => "generalised assignment",
             Self::FacilityLocation(_) => "facility location",
+            Self::UnitCommitment(_) => "unit commitment",
         }
     }
 
@@ -157,6 +166,7 @@ impl Problem {
             Self::NetworkDesign(instance) => instance.to_text(format),
             Self::Assignment(instance) => instance.to_text(format),
             Self::FacilityLocation(instance) => instance.to_text(format),
+            Self::UnitCommitment(instance) => instance.to_text(format),
         }
     }
 
@@ -167,6 +177,7 @@ impl Problem {
             Self::NetworkDesign(instance) => Box::new(NetworkDesignDual::new(instance)),
             Self::Assignment(instance) => Box::new(AssignmentDual::new(instance)),
             Self::FacilityLocation(instance) => Box::new(FacilityLocationDual::new(instance)),
+            Self::UnitCommitment(instance) => Box::new(UnitCommitmentDual::new(instance)),
         }
     }
 
@@ -192,6 +203,7 @@ impl Problem {
             Self::NetworkDesign(instance) => ProblemPrimal::NetworkDesign(instance.recover(primal)),
             Self::Assignment(instance) => ProblemPrimal::Assignment(instance.recover(primal)),
             Self::FacilityLocation(instance) => ProblemPrimal::FacilityLocation(instance.recover(primal)),
+            Self::UnitCommitment(instance) => ProblemPrimal::UnitCommitment(instance.recover(primal)),
         }
     }
 
@@ -206,6 +218,7 @@ impl Problem {
             Self::NetworkDesign(instance) => instance.safe_bound(multipliers),
             Self::Assignment(instance) => instance.safe_bound(multipliers),
             Self::FacilityLocation(instance) => instance.safe_bound(multipliers),
+            Self::UnitCommitment(_) => Err(unit_commitment::NO_SAFE_BOUND),
         }
     }
 
@@ -218,6 +231,7 @@ impl Problem {
             Self::NetworkDesign(instance) => instance.check_integers(),
             Self::Assignment(instance) => instance.check_integers(),
             Self::FacilityLocation(instance) => instance.check_integers(),
+            Self::UnitCommitment(_) => Err(unit_commitment::NO_SAFE_BOUND),
         }
     }
 }

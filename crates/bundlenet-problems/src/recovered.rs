@@ -3,6 +3,7 @@
 use super::assignment::Placement;
 use super::facility_location::Plan;
 use super::network_design::Design;
+use super::unit_commitment::Schedules;
 
 /// Three primal solutions: the convex combination, a repaired one, and a feasible one.
 #[derive(Clone, Debug, PartialEq)]
@@ -43,6 +44,8 @@ pub enum ProblemPrimal {
     Assignment(Recovered<Placement>),
     /// Of facility location.
     FacilityLocation(Recovered<Plan>),
+    /// Of unit commitment.
+    UnitCommitment(Recovered<Schedules>),
 }
 
 impl ProblemPrimal {
@@ -53,6 +56,7 @@ impl ProblemPrimal {
             Self::NetworkDesign(recovered) => recovered.feasible.as_ref().map(Design::cost),
             Self::Assignment(recovered) => recovered.feasible.as_ref().map(Placement::value),
             Self::FacilityLocation(recovered) => recovered.feasible.as_ref().map(Plan::cost),
+            Self::UnitCommitment(recovered) => recovered.feasible.as_ref().map(Schedules::cost),
         }
     }
 }

@@ -93,6 +93,14 @@ impl fmt::Display for SafeBound {
 #[derive(Clone, Debug, Error, PartialEq)]
 #[non_exhaustive]
 pub enum UnsafeBound {
+    /// The family has none.
+    #[error("{family} has no safe bounds: {reason}")]
+    Family {
+        /// Name of the family.
+        family: &'static str,
+        /// Why it has none.
+        reason: &'static str,
+    },
     /// A number of the instance is not whole, or too large.
     #[error("safe bounds need integer data: {0}")]
     Data(InvalidInstance),

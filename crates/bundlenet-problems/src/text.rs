@@ -166,6 +166,8 @@ impl Display for Quoted<'_> {
 pub(crate) enum JsonStep {
     Key(&'static str),
     Index(usize),
+    /// An entry of an object by its place.
+    Entry(usize),
 }
 
 /// The line on which the value at `path` begins or ends; the first line if there is no such value.
@@ -207,11 +209,19 @@ impl<'de> Visitor<'de> for Locate<'_> {
     }
 
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<(), A::Error> {
+        let mut place = 0;
         while let Some(key) = map.next_key::<String>()? {
-            match self.0[0] {
-                JsonStep::Key(wanted) if wanted == key => map.next_value_seed(Locate(&self.0[1..]))?,
-                _ => drop(map.next_value::<IgnoredAny>()?),
+            let is_wanted = match self.0[0] {
+                JsonStep::Key(wanted) => wanted == key,
+                JsonStep::Entry(wanted) => wanted == place,
+                JsonStep::Index(_) => false,
+            };
+            if is_wanted {
+                map.next_value_seed(Locate(&self.0[1..]))?;
+            } else {
+                map.next_value::<IgnoredAny>()?;
             }
+            place += 1;
         }
         Ok(())
     }

@@ -50,6 +50,59 @@ fn dat() {
     expect(text, "2 1 -1\n2 2 1\n", "", 9, &["end of the file"]);
 }
 
+/// A unit commitment file with one unit, each field on a line of its own.
+const UNIT: &str = r#"{"time_periods": 2,
+"demand": [50, 60],
+"reserves": [1, 1],
+"thermal_generators": {"a": {
+"must_run": 0,
+"power_output_minimum": 10,
+"power_output_maximum": 100,
+"ramp_up_limit": 30,
+"ramp_down_limit": 30,
+"ramp_startup_limit": 20,
+"ramp_shutdown_limit": 20,
+"time_up_minimum": 2,
+"time_down_minimum": 2,
+"power_output_t0": 20,
+"unit_on_t0": 1,
+"time_up_t0": 5,
+"time_down_t0": 0,
+"startup": [{"lag": 2, "cost": 5}, {"lag": 4, "cost": 9}],
+"piecewise_production": [{"mw": 10, "cost": 100}, {"mw": 100, "cost": 1500}]}},
+"renewable_generators": {"w": {"power_output_minimum": [0, 0],
+"power_output_maximum": [5, 5]}}}"#;
+
+#[test]
+fn unit_commitment() {
+    assert!(Source::parse("instance", UNIT.as_bytes().to_vec(), None).is_ok());
+    expect(UNIT, r#""time_periods": 2"#, r#""time_periods": 3"#, 2, &["3 entries in \"demand\"", "found 2"]);
+    expect(UNIT, r#""time_periods": 2"#, r#""time_periods": 1.5"#, 1, &["whole number", "1.5"]);
+    expect(UNIT, "[50, 60]", "[50, -60]", 2, &["demand of period 1", "nonnegative", "-60"]);
+    expect(UNIT, r#""reserves": [1, 1]"#, r#""reserves": [1]"#, 3, &["reserves", "one for each period", "found 1"]);
+    expect(UNIT, r#""ramp_up_limit": 30,"#, "", 19, &["ramp_up_limit"]);
+    expect(
+        UNIT,
+        r#""ramp_up_limit": 30"#,
+        r#""ramp_up_limit": -30"#,
+        8,
+        &["upward ramp of thermal unit 0", "\"a\"", "-30"],
+    );
+    expect(UNIT, "minimum\": 10,", "minimum\": 200,", 7, &["maximum output", "at least the minimum"]);
+    expect(UNIT, "minimum\": 2,", "minimum\": 2.5,", 12, &["time_up_minimum", "\"a\"", "2.5"]);
+    expect(UNIT, r#""unit_on_t0": 1"#, r#""unit_on_t0": 2"#, 15, &["0 or 1", "found 2"]);
+    expect(UNIT, r#""unit_on_t0": 1,"#, "", 5, &["or none of them"]);
+    expect(UNIT, r#""power_output_t0": 20"#, r#""power_output_t0": 5"#, 14, &["initial state", "found 5"]);
+    expect(UNIT, r#""lag": 4"#, r#""lag": 2"#, 18, &["startup costs", "ascending lags", "found 2"]);
+    expect(UNIT, r#""mw": 100"#, r#""mw": 90"#, 19, &["up to the maximum output", "found 90"]);
+    expect(UNIT, "[5, 5]", "[5]", 20, &["renewable unit 0", "\"w\"", "one limit for each period", "found 1"]);
+    expect(UNIT, "[0, 0]", "[9, 0]", 20, &["a minimum within the maximum", "found 9"]);
+    // It cannot reach its output from below in time.
+    let stuck = UNIT.replace("\"power_output_t0\": 20", "\"power_output_t0\": 0").replace("t0\": 1", "t0\": 0");
+    let stuck = stuck.replace("\"must_run\": 0", "\"must_run\": 1").replace("_up_t0\": 5", "_up_t0\": 0");
+    expect(&stuck, "time_down_t0\": 0", "time_down_t0\": 1", 5, &["some schedule", "found no schedule"]);
+}
+
 #[test]
 fn dat_with_more_than_its_header_says() {
     let error = parse_error(&format!("{}1 1 1\n", sample::DAT));

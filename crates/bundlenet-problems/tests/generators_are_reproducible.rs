@@ -39,8 +39,12 @@ fn instances_are_fixed() {
             ("mc-big-var", 3_062_613_459_038_758_693),
             ("ga-10-100", 14_265_967_870_380_603_712),
             ("ga-20-400", 7_700_184_851_838_795_736),
+            ("ga-yagiura-c", 8_930_856_506_248_383_061),
+            ("ga-yagiura-d", 6_448_359_558_790_367_472),
+            ("ga-yagiura-e", 538_049_750_542_666_830),
             ("cfl-20-50", 8_227_310_871_951_714_947),
             ("cfl-100-1000", 16_088_204_893_201_227_020),
+            ("uc", 7_820_711_547_854_091_020),
         ]
     );
 }
@@ -161,6 +165,33 @@ fn assignments_have_the_stated_ranges() {
             assert!(instance.weights(bin).iter().all(|weight| weights.contains(weight)));
         }
     }
+}
+
+#[test]
+fn yagiura_assignments_have_their_definition() {
+    for (family, weights, costs) in [
+        (Family::GaYagiuraC, 5..=25, 10..=50),
+        (Family::GaYagiuraD, 1..=100, 1..=120),
+        (Family::GaYagiuraE, 1..=500, -10..=1000),
+    ] {
+        let generator = Generator::new(family, 3).with_size(10, 200).unwrap();
+        let Problem::Assignment(instance) = generator.instance(0).unwrap().problem else { panic!("another problem") };
+        assert_eq!((instance.bins(), instance.items()), (10, 200));
+        for bin in 0..10 {
+            let cells = || instance.weights(bin).iter().zip(instance.profits(bin));
+            assert!(cells().all(|(weight, cost)| weights.contains(weight) && costs.contains(&(*cost as i32))));
+            let is_near = |weight: u32, cost: f64| match family {
+                Family::GaYagiuraD => (cost - 111.0 + f64::from(weight)).abs() <= 10.0,
+                Family::GaYagiuraE => (cost + 5.0 - 1000.0 / f64::from(weight)).abs() <= 5.5,
+                _ => true,
+            };
+            assert!(cells().all(|(weight, cost)| is_near(*weight, *cost) && cost.fract() == 0.0));
+            let load: u32 = instance.weights(bin).iter().sum();
+            assert_eq!(instance.capacities()[bin], (0.8 * f64::from(load) / 10.0).floor() as u32);
+        }
+    }
+    assert!(Generator::new(Family::Ga10x100, 1).with_size(5, 100).is_err());
+    assert!(Generator::new(Family::GaYagiuraC, 1).with_size(0, 100).is_err());
 }
 
 #[test]

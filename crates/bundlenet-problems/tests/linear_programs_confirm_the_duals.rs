@@ -4,7 +4,7 @@
 //! The program is the strong LP for network design, with `x_a^k <= min(q_k, c_a) y_a`, and for facility location, with
 //! `x_ij <= y_j`. For generalised assignment it is the Dantzig-Wolfe master, with a column for each knapsack pattern.
 
-use bundlenet::{Function, Sense, Settings, Solver, Status};
+use bundlenet::{BundleSettings, Function, Method, Sense, Settings, Solver, Status};
 use bundlenet_problems::{Assignment, Family, Generator, Problem, ReadOptions};
 use bundlenet_testing::programs::{location_dual_lp, pattern_lp, strong_lp};
 use bundlenet_testing::public;
@@ -22,6 +22,7 @@ fn assert_attained(name: &str, problem: &Problem, known: Option<f64>) {
         Problem::NetworkDesign(instance) => strong_lp(instance),
         Problem::Assignment(instance) => pattern_lp(instance),
         Problem::FacilityLocation(instance) => location_dual_lp(instance),
+        Problem::UnitCommitment(_) => panic!("its convex hull has no linear program here"),
     };
     if let Problem::Assignment(instance) = problem
         && instance.sense() == Sense::Maximize
@@ -32,7 +33,8 @@ fn assert_attained(name: &str, problem: &Problem, known: Option<f64>) {
     let found = value(problem, &point);
     let scale = optimum.abs().max(1.0);
     assert!((found - optimum).abs() <= 1e-9 * scale, "{name}: the oracle gives {found}, the LP {optimum}");
-    for settings in [Settings::exact(), Settings::default()] {
+    let bundle = Method::Bundle(BundleSettings::default());
+    for settings in [Settings { method: bundle, ..Settings::default() }, Settings::default()] {
         let method = settings.method.name();
         let solver = Solver::new(Settings { tolerance: 1e-10, ..settings }).unwrap();
         let solution = solver.solve(&mut *problem.dual()).unwrap();

@@ -1,23 +1,24 @@
 //! A network runs under the same driver as every method. It visits the points it visits in training, alone and in a batch, and
 //! its bounds are valid for any weights.
 
+use std::collections::HashMap;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use bundlenet::train::rollout;
 use bundlenet::{
-    Architecture, Attention, BundleSettings, Centre, FnOracle, Limits, Method, Model, NetworkSettings, Oracle,
-    Precision, Record, Schema, Settings, Solution, Solver, Status, StepUnit,
+    Architecture, Attention, BundleSettings, Centre, FnOracle, Limits, Method, Metric, Model, NetworkSettings, Oracle,
+    Precision, Record, Schema, Settings, Solution, Solver, Status, StepUnit, Told,
 };
 use bundlenet_problems::{Family, Generator, Problem};
 use bundlenet_testing::visits::visited;
-use safetensors::tensor::{SafeTensors, TensorView};
+use safetensors::tensor::{Dtype, SafeTensors, TensorView};
 
 fn problem(family: Family, index: usize) -> Problem {
     Generator::new(family, 11).instance(index).unwrap().problem
 }
 
-fn architectures() -> [Architecture; 3] {
+fn architectures() -> [Architecture; 4] {
     let own = Architecture {
         hidden: 8,
         decoder: 16,
@@ -26,13 +27,45 @@ fn architectures() -> [Architecture; 3] {
         ..Architecture::default()
     };
     let paper = Architecture { features: Schema::Released, centre: Centre::Softmin, shortcut: false, ..own.clone() };
-    [own, paper.clone(), Architecture { attention: Attention::Sparsemax, ..paper }]
+    let plain = Architecture { metric: Metric::Plain, ..own.clone() };
+    [own, plain, paper.clone(), Architecture { attention: Attention::Sparsemax, ..paper }]
 }
 
 fn settings(model: Model, steps: usize) -> Settings {
     let limits = Limits { steps: Some(steps), ..Limits::default() };
     let network = NetworkSettings { model: Some(Arc::new(model)), ..NetworkSettings::default() };
     Settings { method: Method::Network(network), limits, ..Settings::default() }
+}
+
+/// The model of a changed checkpoint: another centre, other numbers. Numbers may be left out.
+fn changed(
+    model: &Model,
+    change_architecture: impl Fn(&mut serde_json::Value),
+    change_tensor: impl Fn(&str, &mut Vec<f32>),
+) -> Model {
+    let bytes = model.to_bytes(Precision::Single).unwrap();
+    let (_, header) = SafeTensors::read_metadata(&bytes).unwrap();
+    let mut metadata: serde_json::Value =
+        serde_json::from_str(&header.metadata().as_ref().unwrap()["bundlenet"]).unwrap();
+    change_architecture(&mut metadata["architecture"]);
+    let mut tensors = vec![];
+    for (name, tensor) in SafeTensors::deserialize(&bytes).unwrap().iter() {
+        let (mut shape, mut data) = (tensor.shape().to_vec(), tensor.data().to_vec());
+        if tensor.dtype() == Dtype::F32 {
+            let (chunks, _) = data.as_chunks();
+            let mut numbers: Vec<f32> = chunks.iter().map(|&bytes| f32::from_le_bytes(bytes)).collect();
+            let width: usize = shape[1..].iter().product();
+            change_tensor(name, &mut numbers);
+            shape[0] = numbers.len() / width;
+            data = numbers.iter().flat_map(|number| number.to_le_bytes()).collect();
+        }
+        tensors.push((name.to_string(), tensor.dtype(), shape, data));
+    }
+    let views =
+        tensors.iter().map(|(name, dtype, shape, data)| (name, TensorView::new(*dtype, shape.clone(), data).unwrap()));
+    let metadata = HashMap::from([("bundlenet".to_string(), metadata.to_string())]);
+    let bytes = safetensors::serialize(views, Some(metadata)).unwrap();
+    Model::from_bytes(std::path::Path::new("changed"), &bytes).unwrap()
 }
 
 fn run(problem: &Problem, settings: &Settings) -> Solution {
@@ -52,6 +85,80 @@ fn training_and_use_visit_the_same_points() {
     }
 }
 
+/// At temperature 0 a soft centre goes the whole way to a better point and stays at a worse one. So does a hard centre,
+/// except after a decrease that is too small for a serious step.
+#[test]
+fn a_hard_centre_is_a_soft_one_at_temperature_zero() {
+    let architecture = Architecture { shortcut: false, metric: Metric::Plain, ..architectures()[0].clone() };
+    let model = Model::untrained(&architecture, 3);
+    let decoder = architecture.decoder;
+    let cold = changed(
+        &model,
+        |_| (),
+        |name, tensor| match name {
+            "step.2.weight" => tensor[decoder..2 * decoder].fill(0.0),
+            "step.2.bias" => tensor[1] = -1e4,
+            _ => {}
+        },
+    );
+    let hard = changed(
+        &model,
+        |architecture| architecture["centre"] = "hard".into(),
+        |name, tensor| match name {
+            "step.2.weight" => tensor.truncate(decoder),
+            "step.2.bias" => tensor.truncate(1),
+            _ => {}
+        },
+    );
+    let mut kinds = [0, 0];
+    for family in [Family::McSml40, Family::Ga10x100] {
+        let problem = problem(family, 0);
+        let points = |model: &Model| visited(&mut *problem.dual(), &settings(model.clone(), 30));
+        let (cold_points, hard_points, soft_points) = (points(&cold), points(&hard), points(&model));
+        let mut steps = vec![];
+        let mut watch = |record: &Record| {
+            steps.extend(record.is_serious.map(|is_serious| (is_serious, record.value)));
+            ControlFlow::Continue(())
+        };
+        let solver = Solver::new(settings(hard.clone(), 30)).unwrap();
+        solver.observe(&mut watch).solve(&mut *problem.dual()).unwrap();
+        let mut dual = problem.dual();
+        let sign = dual.sense().sign();
+        let mut centre = sign * dual.evaluate(&hard_points[0], &mut vec![0.0; hard_points[0].len()]).unwrap();
+        let is_between = |&(is_serious, value): &(bool, f64)| {
+            let is_better = sign * value < centre;
+            centre = if is_serious { sign * value } else { centre };
+            is_better && !is_serious
+        };
+        let alike = steps.iter().position(is_between).unwrap_or(steps.len());
+        assert!(cold_points[..=alike] == hard_points[..=alike], "{family}: not the same {alike} points");
+        steps[..alike].iter().for_each(|&(is_serious, _)| kinds[usize::from(is_serious)] += 1);
+        // No centre has moved before the first step; a soft one then moves a part of the way.
+        assert!(soft_points[..2] == hard_points[..2] && soft_points[2] != hard_points[2], "{family}");
+    }
+    assert!(kinds[0] > 3 && kinds[1] > 3, "{} null and {} serious steps", kinds[0], kinds[1]);
+}
+
+/// A network that can be told its steps goes other ways if it is told other numbers. Untold, it does not know the limit.
+#[test]
+fn only_a_network_that_listens_is_told_its_steps() {
+    let listening = Architecture { features: Schema::Told, ..architectures()[0].clone() };
+    for (architecture, listens) in [(architectures()[0].clone(), false), (listening, true)] {
+        let model = Model::untrained(&architecture, 3);
+        let problem = problem(Family::McSml40, 0);
+        let points = |steps: usize, told: Told| {
+            let Settings { method: Method::Network(network), limits, .. } = settings(model.clone(), steps) else {
+                unreachable!()
+            };
+            let method = Method::Network(NetworkSettings { told, ..network });
+            visited(&mut *problem.dual(), &Settings { method, limits, ..Settings::default() })
+        };
+        assert_eq!(points(10, Told::Nothing), points(20, Told::Nothing)[..11]);
+        assert_eq!(points(10, Told::Steps) != points(20, Told::Steps)[..11], listens);
+        assert_eq!(points(10, Told::Steps) != points(10, Told::Nothing), listens);
+    }
+}
+
 #[test]
 fn a_batch_gives_what_each_would_give_alone() {
     // Large enough for its runs to go in step.
@@ -60,6 +167,7 @@ fn a_batch_gives_what_each_would_give_alone() {
         decoder: 256,
         step_scale: Some(60.0),
         step_unit: StepUnit::One,
+        features: Schema::Told,
         ..Architecture::default()
     };
     let settings = settings(Model::untrained(&architecture, 3), 30);
@@ -110,7 +218,7 @@ fn a_cap_on_the_cuts_is_kept() {
         for family in [Family::McSml40, Family::Ga10x100] {
             let model = Some(Arc::new(Model::untrained(&architecture, 3)));
             let limits = Limits { steps: Some(60), ..Limits::default() };
-            let method = Method::Network(NetworkSettings { model, max_cuts: 7 });
+            let method = Method::Network(NetworkSettings { model, max_cuts: 7, ..NetworkSettings::default() });
             let solver = Solver::new(Settings { method, limits, ..Settings::default() }).unwrap();
             let mut most = 0;
             let mut watch = |record: &Record| {
@@ -163,23 +271,15 @@ fn extreme_step_lengths_end_with_the_best_point() {
 fn weights_beyond_all_bounds_prove_nothing() {
     // Logits that are not finite once left no weight at all, and that counted as a proof.
     let model = Model::untrained(&architectures()[0], 2);
-    let bytes = model.to_bytes(Precision::Single).unwrap();
-    let (_, header) = SafeTensors::read_metadata(&bytes).unwrap();
-    let mut tensors = vec![];
-    let stored = SafeTensors::deserialize(&bytes).unwrap();
-    for (name, tensor) in stored.iter() {
-        let mut data = tensor.data().to_vec();
-        if name == "query.2.bias" || name == "key.2.bias" {
-            data.chunks_exact_mut(4).for_each(|entry| entry.copy_from_slice(&3e38_f32.to_le_bytes()));
-        }
-        tensors.push((name.to_string(), tensor.dtype(), tensor.shape().to_vec(), data));
-    }
-    let views: Vec<_> = tensors
-        .iter()
-        .map(|(name, dtype, shape, data)| (name, TensorView::new(*dtype, shape.clone(), data).unwrap()))
-        .collect();
-    let huge = safetensors::serialize(views, header.metadata().clone()).unwrap();
-    let huge = Model::from_bytes(std::path::Path::new("huge"), &huge).unwrap();
+    let huge = changed(
+        &model,
+        |_| (),
+        |name, tensor| {
+            if name == "query.2.bias" || name == "key.2.bias" {
+                tensor.fill(3e38);
+            }
+        },
+    );
     for family in [Family::Ga10x100, Family::McSml40] {
         let problem = problem(family, 0);
         let exact = run(&problem, &Settings::exact());

@@ -395,6 +395,7 @@ fn real_instances_have_two_sided_gaps() {
                     ProblemPrimal::NetworkDesign(recovered) => recovered.violation,
                     ProblemPrimal::Assignment(recovered) => recovered.violation,
                     ProblemPrimal::FacilityLocation(recovered) => recovered.violation,
+                    ProblemPrimal::UnitCommitment(recovered) => recovered.violation,
                 };
                 let is_optimal = solution.status == Status::Optimal;
                 assert!(violation.largest < 0.02 || !is_optimal, "{family} {index}: {violation:?} with {method:?}");
@@ -550,6 +551,10 @@ fn check_problem(problem: &Problem, solution: &Solution) -> f64 {
         Problem::FacilityLocation(instance) => {
             check_location(instance, solution, 5);
             instance.recover(solution.primal.as_ref().unwrap()).violation.total / instance.customers() as f64
+        }
+        Problem::UnitCommitment(instance) => {
+            let recovered = instance.recover(solution.primal.as_ref().unwrap());
+            recovered.violation.total / instance.demand().iter().sum::<f64>()
         }
     }
 }

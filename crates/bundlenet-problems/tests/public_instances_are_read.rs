@@ -1,7 +1,7 @@
 //! Every public instance, and some generated ones, can be read, has a sound dual, and survives a round trip.
 
 use bundlenet::Function;
-use bundlenet_problems::{Family, Format, Generator, Problem, Source};
+use bundlenet_problems::{Family, Format, Generator, Problem, ReadOptions, Source};
 use bundlenet_testing::public;
 use bundlenet_testing::reference::{PlainAssignmentDual, PlainFacilityLocationDual, PlainNetworkDesignDual};
 
@@ -27,16 +27,19 @@ fn assert_sound(name: &str, problem: &Problem) {
         Problem::FacilityLocation(instance) => {
             (PlainFacilityLocationDual::new(instance).evaluate(&point, &mut subgradient), Format::Text)
         }
+        Problem::UnitCommitment(instance) => (bundlenet_testing::units::plain_dual(instance, &point), Format::Json),
     };
     assert!((sign * value - expected).abs() <= 1e-11 * expected.abs().max(1.0), "{name}: {} {expected}", sign * value);
     for format in [Format::Json, format] {
         let text = problem.to_text(format).unwrap();
-        let sense = match problem {
-            Problem::Assignment(instance) => Some(instance.sense()),
-            _ => None,
-        };
+        let mut options = ReadOptions::default();
+        match problem {
+            Problem::Assignment(instance) => options.sense = Some(instance.sense()),
+            Problem::UnitCommitment(instance) => options.formulation = Some(instance.formulation()),
+            _ => {}
+        }
         let file = format!("{name}.{}", format.extension());
-        let read = Source::parse(&file, text.into_bytes(), sense).unwrap().choose(None).unwrap();
+        let read = Source::parse(&file, text.into_bytes(), options).unwrap().choose(None).unwrap();
         assert!(&read == problem, "{name} in {format}");
     }
 }

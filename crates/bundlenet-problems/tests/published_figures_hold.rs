@@ -5,7 +5,7 @@
 use std::sync::Arc;
 
 use bundlenet::{
-    BundleSettings, Cuts, Limits, Method, Model, NetworkSettings, Settings, Solution, Solver, Status, Strategy,
+    BundleSettings, Cuts, Limits, Method, Model, NetworkSettings, Settings, Solution, Solver, Status, Strategy, Told,
 };
 use bundlenet_problems::{Problem, ReadOptions, Source};
 use bundlenet_testing::public;
@@ -230,7 +230,7 @@ fn trained_networks_are_better_than_the_papers() {
     ] {
         let path = models.join(format!("{model}.safetensors"));
         let model = Some(Arc::new(Model::load(&path).unwrap()));
-        let network = NetworkSettings { model, ..NetworkSettings::default() };
+        let network = NetworkSettings { model, told: Told::Nothing, ..NetworkSettings::default() };
         let found = Set::read(&data, name, every).gaps_with(Method::Network(network));
         println!("network on {name}: {found:.4?}");
         assert!(found.iter().zip(bars).all(|(found, bar)| *found <= bar), "{name}: {found:.4?}, expected {bars:?}");

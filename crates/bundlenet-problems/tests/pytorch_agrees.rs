@@ -1,12 +1,16 @@
 //! A PyTorch program, written from `docs/checkpoint.md`, loads a checkpoint and finds the same run and the same gradient.
+//! Another one trains the checkpoint, and the library runs the weights that come back.
 
 use std::env;
+use std::ffi::OsString;
 use std::fs;
 use std::path::Path;
 use std::process::Command;
 
 use bundlenet::train::rollout;
-use bundlenet::{Activation, Architecture, Attention, Centre, Model, Precision, Sampling, Schema, StepUnit, Transform};
+use bundlenet::{
+    Activation, Architecture, Attention, Centre, Metric, Model, Precision, Sampling, Schema, StepUnit, Transform,
+};
 use bundlenet_problems::{Family, Format, Generator};
 use safetensors::tensor::{Dtype, SafeTensors};
 
@@ -71,24 +75,70 @@ fn compare(python: &Path, family: Family, architecture: Architecture, seed: u64)
     if output.status.success() { Ok(printed) } else { Err(printed) }
 }
 
+fn python() -> OsString {
+    let missing = "is not set: it names a Python that has numpy, torch and safetensors";
+    env::var_os(PYTHON).unwrap_or_else(|| panic!("{PYTHON} {missing}"))
+}
+
+/// Trains in PyTorch. The weights come back, run as they do there, and are better than before.
+#[test]
+#[ignore = "needs BUNDLENET_PYTHON, a Python with numpy, torch and safetensors"]
+fn weights_trained_in_pytorch_come_back() {
+    let script = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/pytorch/train.py");
+    let architectures = [
+        Architecture { hidden: 8, decoder: 16, step_scale: Some(2.0), ..Architecture::default() },
+        Architecture { hidden: 8, decoder: 16, step_scale: Some(60.0), ..Architecture::paper() },
+    ];
+    for architecture in architectures {
+        let problem = Generator::new(Family::McSml40, 5).instance(0).unwrap().problem;
+        let folder = tempfile::tempdir().unwrap();
+        let file = |name: &str| folder.path().join(name);
+        let model = noisy_model(&architecture, 3);
+        model.save(file("model.safetensors"), Precision::Single).unwrap();
+        fs::write(file("instance.json"), problem.to_text(Format::Json).unwrap()).unwrap();
+        let output = Command::new(python())
+            .arg(script)
+            .args(["model.safetensors", "new.safetensors", "instance.json", "--trace", "trace.json"])
+            .args(["--updates", "20", "--rate", "0.01", "--steps", &STEPS.to_string()])
+            .current_dir(folder.path())
+            .output()
+            .unwrap();
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+
+        let new = Model::load(file("new.safetensors")).unwrap();
+        assert_eq!((new.architecture(), new.card()), (model.architecture(), model.card()));
+        let [before, after] = [&model, &new].map(|model| rollout(model, &mut *problem.dual(), STEPS).unwrap());
+        assert!(after.loss < before.loss - 0.01 * before.loss.abs(), "{} {}", before.loss, after.loss);
+        let trace: serde_json::Value = serde_json::from_slice(&fs::read(file("trace.json")).unwrap()).unwrap();
+        let theirs: Vec<f64> =
+            trace["values"].as_array().unwrap().iter().map(|value| value.as_f64().unwrap()).collect();
+        for (ours, theirs) in after.values.iter().zip(&theirs) {
+            // The network of the library has single precision.
+            assert!((ours - theirs).abs() <= 1e-4 * theirs.abs(), "{:?} {theirs:?}", after.values);
+        }
+        assert_eq!(theirs.len(), STEPS);
+    }
+}
+
 #[test]
 #[ignore = "needs BUNDLENET_PYTHON, a Python with numpy, torch and safetensors"]
 fn runs_and_gradients_agree() {
-    let Some(python) = env::var_os(PYTHON) else {
-        panic!("{PYTHON} is not set: it names a Python that has numpy, torch and safetensors");
-    };
+    let python = python();
     let own = || Architecture { hidden: 8, decoder: 16, step_scale: Some(2.0), ..Architecture::default() };
+    let with_scale = |scale| Architecture { step_scale: Some(scale), ..own() };
     let with_unit = |unit| Architecture { step_unit: StepUnit::One, step_scale: Some(unit), ..own() };
     let paper = |attention, unit| Architecture {
         features: Schema::Released,
         transform: Transform::SignedLog,
         centre: Centre::Softmin,
         shortcut: false,
+        metric: Metric::Plain,
         attention,
         // With the seeds below, large enough for sparsemax to leave some of the cuts out.
         logit_scale: Some(2.0),
         ..with_unit(unit)
     };
+    let with_metric = |unit| Architecture { metric: Metric::Scaled, ..paper(Attention::Softmax, unit) };
     // The options that no other case has. A network with this much noise may amplify round-off: not every seed will do.
     let other = Architecture {
         transform: Transform::Raw,
@@ -106,6 +156,12 @@ fn runs_and_gradients_agree() {
         ("paper with sparsemax, network design", Family::McSml40, paper(Attention::Sparsemax, 60.0), 20),
         ("paper with sparsemax, assignment", Family::Ga10x100, paper(Attention::Sparsemax, 600.0), 27),
         ("other options, network design", Family::McSml40, other, 7),
+        ("default without metric, assignment", Family::Ga10x100, Architecture { metric: Metric::Plain, ..own() }, 2),
+        ("paper's features with metric, network design", Family::McSml40, with_metric(60.0), 3),
+        ("steps that remain, assignment", Family::Ga10x100, Architecture { features: Schema::Told, ..own() }, 2),
+        ("hard centre, network design", Family::McSml40, Architecture { centre: Centre::Hard, ..own() }, 1),
+        ("first steps too long, assignment", Family::Ga10x100, with_scale(100.0), 2),
+        ("first steps too short, network design", Family::McSml40, with_scale(1e-3), 1),
     ];
     let mut failed = vec![];
     for (name, family, architecture, seed) in cases {

@@ -27,6 +27,7 @@ fn rational_dual(problem: &Problem, point: &[f64]) -> BigRational {
         Problem::NetworkDesign(instance) => network_design_dual(instance, &point),
         Problem::Assignment(instance) => assignment_dual(instance, &point),
         Problem::FacilityLocation(instance) => location_dual(instance, &point),
+        Problem::UnitCommitment(_) => panic!("unit commitment has no safe bounds"),
     }
 }
 

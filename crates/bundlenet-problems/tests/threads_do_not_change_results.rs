@@ -33,7 +33,7 @@ fn evaluations_are_identical() {
     let large = Generator::new(Family::McSml40, 2).with_commodities(300).unwrap();
     let mut problems = vec![large.instance(1).unwrap().problem];
     problems.extend(
-        [Family::McBig40, Family::Ga20x400, Family::Cfl100x1000]
+        [Family::McBig40, Family::Ga20x400, Family::Cfl100x1000, Family::Uc]
             .map(|family| Generator::new(family, 2).instance(1).unwrap().problem),
     );
     for problem in problems {

@@ -29,6 +29,7 @@
 //! |---|---|
 //! | the function | [`Oracle`], [`FnOracle`], [`Domain`], [`Sense`] |
 //! | sums, primal solutions | [`SumOracle`], [`PrimalOracle`] |
+//! | a method of the problem's own | [`StructuredOracle`], [`StructuredMethod`], [`StructuredStep`] |
 //! | sums on several threads | [`Components`], [`Parallel`] |
 //! | is my oracle right? | [`check()`], [`check_points`], [`Check`] |
 //! | solving | [`Solver`], [`Settings`], [`Method`], [`Limits`], [`Solution`], [`Status`] |
@@ -55,17 +56,19 @@ pub mod train;
 
 pub use error::{Error, InvalidSetting};
 pub use master::Strategy;
+#[doc(hidden)]
+pub use master::{Sizes, master_seconds};
 pub use method::{
-    AutoSettings, BundleSettings, Cuts, Evaluate, HybridSettings, Method, NetworkSettings, OPTIONS, OptionInfo,
-    Pruning, StepSettings,
+    AutoSettings, BundleSettings, Cuts, Evaluate, HybridSettings, Method, NetworkSettings, NoSettings, OPTIONS,
+    OptionInfo, Pruning, StepSettings, Told,
 };
 pub use network::{
-    Activation, Architecture, Attention, Card, Centre, Model, Precision, Sampling, Schema, StepUnit, Transform,
+    Activation, Architecture, Attention, Card, Centre, Metric, Model, Precision, Sampling, Schema, StepUnit, Transform,
 };
 pub use oracle::{
     Answer, Bound, Case, Check, Components, Diagnosis, Domain, EvaluationError, Fingerprint, FnOracle, Function,
     Interrupt, Interval, Lines, Minorants, Oracle, OracleError, Parallel, Primal, PrimalOracle, Rule, Sense, Solutions,
-    SumOracle, Violation, check, check_points,
+    StructuredMethod, StructuredOracle, StructuredStep, SumOracle, Violation, check, check_points,
 };
 pub use run::{
     ComponentReuse, Cut, Journal, Limits, Log, Observer, Record, Reuse, Settings, Solution, Solver, State, Status,

@@ -2,11 +2,31 @@
 
 use std::path::Path;
 
-use bundlenet::{Architecture, Model, Precision};
+use bundlenet::{Architecture, Metric, Model, Precision};
 
 #[test]
 fn the_general_model_is_built_in() {
     assert_eq!(Model::general().card().name, "general");
+}
+
+/// A checkpoint with a part of its header replaced.
+fn edited(bytes: &[u8], from: &str, to: &str) -> Vec<u8> {
+    let position = bytes.windows(from.len()).position(|window| window == from.as_bytes()).unwrap();
+    let mut edited = bytes.to_vec();
+    edited.splice(position..position + from.len(), to.bytes());
+    // The length of the header stands before it.
+    let header = u64::from_le_bytes(bytes[..8].try_into().unwrap()) + to.len() as u64 - from.len() as u64;
+    edited[..8].copy_from_slice(&header.to_le_bytes());
+    edited
+}
+
+#[test]
+fn files_of_version_1_have_no_metric() {
+    let plain = Model::untrained(&Architecture { metric: Metric::Plain, ..Architecture::default() }, 0);
+    let bytes = plain.to_bytes(Precision::Single).unwrap();
+    let old = edited(&bytes, ",\\\"metric\\\":\\\"plain\\\"", "");
+    let old = edited(&old, "\\\"version\\\":3", "\\\"version\\\":1");
+    assert_eq!(Model::from_bytes(Path::new("old"), &old).unwrap(), plain);
 }
 
 #[test]
@@ -15,17 +35,9 @@ fn wrong_checkpoints_get_clear_errors() {
     assert!(message(b"nonsense").starts_with("m.safetensors: expected a checkpoint in the safetensors format"));
     let bytes = Model::untrained(&Architecture::default(), 0).to_bytes(Precision::Single).unwrap();
     assert!(message(&bytes[..bytes.len() - 4]).contains("safetensors format"));
-    let edited = |from: &str, to: &str| {
-        let position = bytes.windows(from.len()).position(|window| window == from.as_bytes()).unwrap();
-        let mut edited = bytes.clone();
-        edited.splice(position..position + from.len(), to.bytes());
-        // The length of the header stands before it.
-        let header = u64::from_le_bytes(bytes[..8].try_into().unwrap()) + to.len() as u64 - from.len() as u64;
-        edited[..8].copy_from_slice(&header.to_le_bytes());
-        message(&edited)
-    };
-    let version = edited("\\\"version\\\":1", "\\\"version\\\":7");
-    assert_eq!(version, "m.safetensors: expected checkpoint version 1, found version 7");
+    let edited = |from: &str, to: &str| message(&edited(&bytes, from, to));
+    let version = edited("\\\"version\\\":3", "\\\"version\\\":7");
+    assert_eq!(version, "m.safetensors: expected checkpoint version 1 to 3, found version 7");
     let shape = edited("\\\"hidden\\\":8", "\\\"hidden\\\":9");
     assert!(shape.contains("expected tensor lstm.weight_ih_l0 of shape [108, 16], found shape [96, 16]"), "{shape}");
     // Sizes that would take gigabytes are refused before any memory is taken.

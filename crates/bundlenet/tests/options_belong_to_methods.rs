@@ -18,6 +18,7 @@ fn value(option: &OptionInfo) -> Value {
     match option.name {
         "cuts" => "aggregated".into(),
         "evaluate" => "laggards".into(),
+        "told" => "nothing".into(),
         "strategy" => "soft".into(),
         "eta0" => 2.5.into(),
         "max_bytes" => 2_000_000.into(),
@@ -63,6 +64,6 @@ fn wrong_values_are_named() {
     assert_eq!(message("auto", "max_cuts", 2.into()), "setting max_cuts: expected at least 3, found 2");
     let strategy = message("bundle", "strategy", "auto".into());
     assert!(strategy.contains("adaptive") && strategy.contains("auto"), "{strategy}");
-    assert!(message("annealing", "eta0", 1.into()).contains("auto, hybrid, bundle, network, descent or adam"));
+    assert!(message("annealing", "eta0", 1.into()).contains("auto, hybrid, bundle, network, barrier, descent or adam"));
     assert!(message("descent", "speed", 1.into()).contains("options of descent: eta0"));
 }

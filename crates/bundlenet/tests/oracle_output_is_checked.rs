@@ -63,6 +63,18 @@ fn bad_oracles_are_refused() {
 }
 
 #[test]
+fn scales_that_are_none_are_refused() {
+    let oracle = |scales: Vec<f64>| FnOracle::new(2, |_: &[f64], _: &mut [f64]| Ok(0.0)).with_scales(scales);
+    let short = Function::new(&mut oracle(vec![1.0])).map(|_| ()).unwrap_err();
+    assert!(matches!(short, EvaluationError::ScaleLength { expected: 2, found: 1 }), "{short}");
+    for scale in [0.0, -1.0, f64::NAN, f64::INFINITY] {
+        let wrong = Function::new(&mut oracle(vec![1.0, scale])).map(|_| ()).unwrap_err();
+        assert!(matches!(wrong, EvaluationError::Scale { coordinate: 1, .. }), "{wrong}");
+    }
+    assert!(Function::new(&mut oracle(vec![1.0, 1e9])).is_ok());
+}
+
+#[test]
 fn domains_project_and_detect() {
     let mixed = Domain::PerCoordinate(vec![Bound::Free, Bound::Nonnegative]);
     let mut point = [-1.0, -2.0];

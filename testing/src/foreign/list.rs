@@ -87,6 +87,30 @@ pub fn instances() -> Vec<Instance> {
     all
 }
 
+/// Functions of families that are in no training: the academic ones, set covering and p-median, each of several sizes and
+/// seeds. None of them is in [`instances`], except the academic ones.
+pub fn transfer_instances() -> Vec<Instance> {
+    use Half::{Choose, Judge};
+    let mut all = academic();
+    let coverings = [(50, 500, 0.05), (100, 1000, 0.03), (150, 1500, 0.03), (200, 2000, 0.02), (300, 3000, 0.02)];
+    for (size, (rows, columns, density)) in (0..).zip(coverings) {
+        for (seed, half) in [Choose, Judge, Choose, Judge].into_iter().enumerate() {
+            let index = 100 + 10 * size + seed as u64;
+            let name = format!("cover {rows}x{columns} {seed}");
+            all.push(Instance::new(&name, half, move || Covering::random(index, rows, columns, density)));
+        }
+    }
+    let medians = [(30, 5, false), (45, 6, true), (60, 8, false), (80, 10, true), (100, 10, false)];
+    for (size, (customers, number, is_sum)) in (0..).zip(medians) {
+        for (seed, half) in [Choose, Judge, Choose, Judge].into_iter().enumerate() {
+            let index = 100 + 10 * size + seed as u64;
+            let name = format!("median {customers}{} {seed}", if is_sum { " sum" } else { "" });
+            all.push(Instance::new(&name, half, move || Median::random(index, customers, number, is_sum)));
+        }
+    }
+    all
+}
+
 fn academic() -> Vec<Instance> {
     let small = Academic::ALL.into_iter().zip([
         Half::Choose, // MAXQUAD

@@ -45,6 +45,10 @@ impl Oracle for Priced {
         }
     }
 
+    fn scales(&self) -> Option<Vec<f64>> {
+        self.oracle.scales()
+    }
+
     fn as_sum(&mut self) -> Option<&mut dyn SumOracle> {
         self.oracle.as_sum()
     }

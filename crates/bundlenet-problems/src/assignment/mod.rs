@@ -18,6 +18,7 @@ pub(crate) mod parse;
 mod primal;
 mod safe;
 mod write;
+pub(crate) mod yagiura;
 
 pub use instance::Assignment;
 pub use lagrangian::AssignmentDual;

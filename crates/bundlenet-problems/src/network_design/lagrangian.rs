@@ -7,14 +7,17 @@
 //!
 //! over the commodities that may use the arc. It is maximised; a subgradient is `b - A x`.
 
+use std::sync::Arc;
+
 use rayon::prelude::*;
 
 use super::NetworkDesign;
+use super::barrier::{self, Barrier};
 use super::primal::{Design, Network, Recovery};
 use crate::knapsack::{Filled, fill_from};
 use bundlenet::Fingerprint;
 use bundlenet::{Lines, Minorants, Oracle, OracleError, Sense, Solutions, SumOracle};
-use bundlenet::{Primal, PrimalOracle};
+use bundlenet::{Primal, PrimalOracle, StructuredMethod, StructuredOracle};
 use bundlenet_linalg::simd::{Block, LANES, Lanes, blocks_for, flat, flat_mut, multiversion};
 
 /// Arcs times commodities of one task: about 20 microseconds of work.
@@ -29,7 +32,7 @@ const MAX_TASKS: usize = 32;
 /// evaluated on several threads of the current rayon pool; results are the same for any number of them.
 #[derive(Clone, Debug)]
 pub struct NetworkDesignDual {
-    tables: Tables,
+    tables: Arc<Tables>,
     /// The supplies `b`, in the order of the multipliers.
     linear: Vec<f64>,
     /// The point, by node, then commodity.
@@ -41,12 +44,12 @@ pub struct NetworkDesignDual {
 
 /// The data of an evaluation, in blocks of commodities.
 #[derive(Clone, Debug)]
-struct Tables {
-    nodes: usize,
-    commodities: usize,
+pub(super) struct Tables {
+    pub(super) nodes: usize,
+    pub(super) commodities: usize,
     /// Blocks for one number per commodity.
     blocks: usize,
-    arcs: Vec<super::Arc>,
+    pub(super) arcs: Vec<super::Arc>,
     routes: Vec<super::Commodity>,
     demands: Vec<Block>,
     /// Routing costs by arc; infinite where a commodity may not use the arc.
@@ -115,7 +118,7 @@ impl NetworkDesignDual {
             })
             .collect();
         Self {
-            tables: Tables {
+            tables: Arc::new(Tables {
                 nodes,
                 commodities,
                 blocks,
@@ -123,7 +126,7 @@ impl NetworkDesignDual {
                 routes: instance.commodities().to_vec(),
                 demands,
                 costs,
-            },
+            }),
             linear,
             point: vec![Block::splat(0.0); nodes * blocks],
             tasks,
@@ -139,7 +142,7 @@ impl NetworkDesignDual {
 
     /// Lays the point out by node, then commodity.
     fn load(&mut self, point: &[f64]) {
-        let Tables { nodes, commodities, blocks, .. } = self.tables;
+        let Tables { nodes, commodities, blocks, .. } = *self.tables;
         for (node, row) in self.point.chunks_exact_mut(blocks).enumerate() {
             let column = point[node..].iter().step_by(nodes);
             flat_mut(row)[..commodities].iter_mut().zip(column).for_each(|(entry, &number)| *entry = number);
@@ -164,6 +167,17 @@ impl NetworkDesignDual {
 const FLOW_ROUND_OFF: f64 = 1e-12;
 
 impl Tables {
+    /// The data of the strong linear relaxation.
+    pub(super) fn network(&self) -> Network<'_> {
+        Network {
+            nodes: self.nodes,
+            arcs: &self.arcs,
+            commodities: &self.routes,
+            costs: flat(&self.costs),
+            stride: self.blocks * LANES,
+        }
+    }
+
     /// Routing costs of all commodities on an arc.
     #[inline(always)]
     fn arc_costs(&self, index: usize) -> &[Block] {
@@ -381,6 +395,11 @@ multiversion! {
     fn run_solutions_dispatched(tables: &Tables, point: &[Block], task: &mut Task) = run_solutions;
 }
 
+/// Scale of a multiplier by the demand of its commodity. A commodity without demand moves nothing.
+fn scale_of(demand: f64) -> f64 {
+    if demand > 0.0 { (1.0 / demand).clamp(1e-100, 1e100) } else { 1.0 }
+}
+
 impl Oracle for NetworkDesignDual {
     fn dim(&self) -> usize {
         self.linear.len()
@@ -394,7 +413,7 @@ impl Oracle for NetworkDesignDual {
         self.load(point);
         self.for_each_task(run_dispatched);
         subgradient.copy_from_slice(&self.linear);
-        let Tables { nodes, commodities, blocks, .. } = self.tables;
+        let Tables { nodes, commodities, blocks, .. } = *self.tables;
         let mut value = self.linear_value(point);
         for task in &self.tasks {
             value += task.value;
@@ -412,12 +431,34 @@ impl Oracle for NetworkDesignDual {
         Some(1.0 * (self.tables.arcs.len() * self.tables.commodities) as f64)
     }
 
+    /// A multiplier is a cost for a unit of flow, alike for all commodities. An entry of a subgradient is a flow of the
+    /// commodity, in proportion to its demand.
+    fn scales(&self) -> Option<Vec<f64>> {
+        let nodes = self.tables.nodes;
+        let demands = self.tables.routes.iter().map(|route| route.demand);
+        Some(demands.flat_map(|demand| std::iter::repeat_n(scale_of(demand), nodes)).collect())
+    }
+
     fn as_sum(&mut self) -> Option<&mut dyn SumOracle> {
         Some(self)
     }
 
     fn as_primal(&mut self) -> Option<&mut dyn PrimalOracle> {
         Some(self)
+    }
+
+    fn as_structured(&mut self) -> Option<&mut dyn StructuredOracle> {
+        Some(self)
+    }
+}
+
+impl StructuredOracle for NetworkDesignDual {
+    fn method_work(&self) -> Option<f64> {
+        barrier::work(&self.tables)
+    }
+
+    fn method(&self, tolerance: f64) -> Option<Box<dyn StructuredMethod>> {
+        Some(Box::new(Barrier::new(self.tables.clone(), tolerance)?))
     }
 }
 
@@ -469,14 +510,7 @@ impl SumOracle for NetworkDesignDual {
     /// The combined flows nearly conserve flow. If the capacities allow a repair, the cost of the repaired flows in the
     /// strong linear relaxation is a bound.
     fn prove(&mut self, aggregate: &Lines) -> Option<f64> {
-        let tables = &self.tables;
-        let network = Network {
-            nodes: tables.nodes,
-            arcs: &tables.arcs,
-            commodities: &tables.routes,
-            costs: flat(&tables.costs),
-            stride: tables.blocks * LANES,
-        };
+        let network = self.tables.network();
         let recovery = self.recovery.get_or_insert_with(|| Box::new(Recovery::new(&network)));
         recovery.recover(&network, aggregate)
     }

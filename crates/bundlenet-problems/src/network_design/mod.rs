@@ -10,6 +10,7 @@
 //!
 //! Dualising flow conservation leaves one continuous knapsack per arc: [`NetworkDesignDual`].
 
+mod barrier;
 mod feasible;
 pub(crate) mod generate;
 mod instance;

@@ -117,6 +117,18 @@ impl Design {
         design
     }
 
+    /// As the primal solution of a run: variables are by arc, its commodities and then its design.
+    pub(super) fn to_primal(&self) -> Primal {
+        let commodities = self.commodities();
+        let of_arc = |(arc, &design): (usize, &f64)| {
+            let first = arc * (commodities + 1);
+            let flows = (0..commodities).map(move |commodity| (first + commodity, self.flows(commodity)[arc]));
+            flows.chain([(first + commodities, design)])
+        };
+        let variables = self.designs.iter().enumerate().flat_map(of_arc).filter(|(_, value)| *value != 0.0);
+        Primal { cost: self.cost, variables: variables.map(|(variable, value)| (variable as u32, value)).collect() }
+    }
+
     /// Violation of flow conservation, over all commodities and nodes.
     fn imbalance(&self, instance: &NetworkDesign) -> Violation {
         let mut excess = vec![0.0; instance.nodes()];
@@ -172,7 +184,7 @@ pub(super) struct Network<'a> {
 }
 
 impl Network<'_> {
-    fn cost(&self, arc: usize, commodity: usize) -> f64 {
+    pub(super) fn cost(&self, arc: usize, commodity: usize) -> f64 {
         self.costs[arc * self.stride + commodity]
     }
 

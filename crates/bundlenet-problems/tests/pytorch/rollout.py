@@ -24,7 +24,7 @@ GRADIENT_TOLERANCE = 1e-3
 NEGLIGIBLE = 1e-5
 
 
-# The two functions: each gives its dimension, whether variables are nonnegative, and what evaluates it for minimising.
+# The two functions: each gives its scales, whether variables are nonnegative, and what evaluates it for minimising.
 
 
 def network_design(instance):
@@ -54,7 +54,7 @@ def network_design(instance):
         value = (supply * price).sum() + cost_of_arc[is_open].sum()
         return -value, -(supply - (flow * is_open) @ incidence).ravel()
 
-    return supply.size, False, evaluate
+    return np.repeat(1 / demand, instance["N"]), False, evaluate
 
 
 def assignment(instance):
@@ -82,43 +82,78 @@ def assignment(instance):
         chosen = np.array([knapsack(*items) for items in zip(gains, weights, capacities)])
         return point.sum() + (gains * chosen).sum(), 1 - chosen.sum(0)
 
-    return profit.shape[1], True, evaluate
+    return np.ones(profit.shape[1]), True, evaluate
 
 
 class Run:
     """A run so far: its cuts, its centre, and the last proposal with what came of it."""
 
-    def __init__(self, function):
-        self.size, self.is_nonnegative, self.evaluate = function
+    def __init__(self, function, has_metric):
+        scales, self.is_nonnegative, self.evaluate = function
+        self.size, self.has_metric = len(scales), has_metric
         start = np.zeros(self.size)
         value, subgradient = self.evaluate(start)
         self.scale = 1 / np.linalg.norm(subgradient)
         self.points, self.values, self.subgradients = [start], [self.scale * value], [self.scale * subgradient]
         self.errors, self.centre_cut, self.last = np.zeros(1), 0, None
+        # The norm of the first subgradient stays as it is.
+        ratio = subgradient @ subgradient / (subgradient**2 @ scales)
+        self.scales = ratio * scales if has_metric else np.ones(self.size)
         self.centre, self.centre_value = torch.from_numpy(start), torch.tensor(self.values[0], dtype=torch.float64)
 
     def first_length(self):
         """The first length at hand; the start point is 0."""
-        length = 0.1 * abs(self.values[0]) if self.values[0] != 0 else self.size**0.5
-        return min(max(length, 1e-5), 1e4)
+        return 0.1 * abs(self.values[0]) if self.values[0] != 0 else self.size**0.5
 
-    def follow(self, eta, theta, temperature, offset):
+    def product(self, a, b):
+        """The inner product of two subgradients in the stated scales."""
+        return a @ (self.scales * b)
+
+    def norm(self, a):
+        return self.product(a, a) ** 0.5
+
+    def cosine(self, a, b):
+        norms = self.norm(a) * self.norm(b)
+        return self.product(a, b) / norms if norms > 0 else 0.0
+
+    def factors(self, mix):
+        """The metric: stated scales times a mixture of 1 and of running factors."""
+        if not self.has_metric:
+            return torch.ones(self.size, dtype=torch.float64)
+        squares = self.scales * (np.array(self.subgradients) ** 2).sum(0)
+        with np.errstate(divide="ignore"):
+            running = np.minimum(squares.sum() / np.sqrt(squares).sum() / np.sqrt(squares), 10)
+        return torch.from_numpy(self.scales) * (1 - mix + mix * torch.from_numpy(running))
+
+    def follow(self, eta, theta, centre, mix):
         """Evaluates what was proposed, moves the centre, adds the cut; returns the trial point and the value there."""
         direction = theta @ torch.from_numpy(np.array(self.subgradients))
-        trial = self.centre - eta * direction
+        factors = self.factors(mix)
+        trial = self.centre - eta * factors * direction
         trial = torch.relu(trial) if self.is_nonnegative else trial
         point = trial.detach().numpy()
         f, g = (self.scale * result for result in self.evaluate(point))
         # How the subgradient itself changes with the point is left out of the gradient.
         value = f + torch.from_numpy(g) @ (trial - trial.detach())
-        share = torch.sigmoid((self.centre_value - value) / temperature + offset)
 
-        last = SimpleNamespace(eta=eta.item(), theta=theta.detach().numpy(), share=share.item())
+        last = SimpleNamespace(eta=eta.item(), theta=theta.detach().numpy(), value=f)
         last.centre, last.centre_value = self.centre.detach().numpy(), self.centre_value.item()
-        last.direction, last.way = direction.detach().numpy(), (last.centre - point) / last.eta
+        last.direction, last.factors = direction.detach().numpy(), factors.detach().numpy()
+        last.square = last.direction @ (last.factors * last.direction)
+        last.way = (last.centre - point) / last.eta
         last.error = last.theta @ self.errors
         last.new_error = max(0.0, last.centre_value - f - g @ (last.centre - point))
+        bent = last.way / last.factors
+        last.length, last.slope = last.way @ bent, g @ last.way
+        last.sigma = last.error + (last.direction - bent) @ last.centre
         self.last = last
+        if centre:
+            temperature, offset = centre
+            share = torch.sigmoid((self.centre_value - value) / temperature + offset)
+        else:
+            promised = last.eta * last.length + last.sigma
+            share = torch.tensor(float(f <= last.centre_value - 0.01 * promised), dtype=torch.float64)
+        last.share = share.item()
 
         self.points.append(point)
         self.values.append(f)
@@ -140,26 +175,23 @@ def logarithm(x):
     return np.log(np.maximum(x, 1e-9))
 
 
-def cosine(a, b):
-    norms = np.linalg.norm(a) * np.linalg.norm(b)
-    return a @ b / norms if norms > 0 else 0.0
-
-
 def released_features(run, _):
     """Features `released-1`; nothing is observed of the cuts."""
-    last = run.last or SimpleNamespace(eta=0, direction=np.zeros(run.size), error=0)
-    trial, centre, square = -1, run.centre_cut, last.direction @ last.direction
+    last = run.last or SimpleNamespace(eta=0, direction=np.zeros(run.size), error=0, square=0)
+    trial, centre, square = -1, run.centre_cut, last.square
     points, subgradients = np.array(run.points), np.array(run.subgradients)
     x, g = points[trial], subgradients[trial]
-    products = points @ x, points @ points[centre], subgradients @ subgradients[centre], subgradients @ g
+    images = run.scales * subgradients
+    products = points @ x, points @ points[centre], images @ subgradients[centre], images @ g
     features = [last.eta, square, last.eta * square, last.error, square > last.error, 1e4 * square > last.error]
     features += [run.values[trial], run.centre_value.item(), centre == len(points) - 1, len(points) - 1]
     features += [run.errors[centre], run.errors[trial]]
     features += [np.linalg.norm(x), np.linalg.norm(points[centre])]
-    features += [np.linalg.norm(subgradients[centre]), np.linalg.norm(g)]
+    features += [run.norm(subgradients[centre]), run.norm(g)]
     features += [statistic(vector) for vector in (g, x) for statistic in (np.mean, np.std, np.min, np.max)]
     features += [extreme(product) for product in products for extreme in (np.min, np.max)]
-    features += [g @ last.direction, subgradients[centre] @ last.direction, run.errors[trial], run.values[trial]]
+    features += [run.product(g, last.direction), run.product(subgradients[centre], last.direction)]
+    features += [run.errors[trial], run.values[trial]]
     return np.array(features, dtype=float), np.zeros((len(points), 0))
 
 
@@ -167,29 +199,67 @@ def relative_features(run, step_unit):
     """Features `relative-1`, and all observations but the last."""
     last, newest, subgradients = run.last, len(run.points) - 1, run.subgradients
     g, g_centre, mean_error = subgradients[-1], subgradients[run.centre_cut], np.mean(run.errors) + 1e-6
-    way = last.way if last else np.zeros(run.size)
+    # The subgradient that has this way as its direction.
+    way = last.way / run.scales if last else np.zeros(run.size)
     age = newest - np.arange(newest + 1)
     weights = np.append(np.log(last.theta + 1e-6) / 4, 0) if last else np.zeros(1)
     relative_error = run.errors / mean_error
     observations = [np.log1p(age), age / 100, age == 0, age == newest - run.centre_cut, weights]
     observations += [np.log(relative_error + 0.01), np.minimum(relative_error, 5)]
-    observations += [[cosine(cut, other) for cut in subgradients] for other in (way, g)]
+    observations += [[run.cosine(cut, other) for cut in subgradients] for other in (way, g)]
     observations = np.array(observations, dtype=float).T
     if not last:
         return np.zeros(16), observations
-    unit, square = last.eta * way @ way, last.direction @ last.direction
+    unit, square = last.eta * last.length, last.square
     features = [logarithm(1 + newest), logarithm(last.eta / step_unit), logarithm(square)]
     features += [logarithm(1 + last.new_error / unit), (last.centre_value - run.values[-1]) / unit]
-    features += [(last.error + (last.direction - way) @ last.centre) / unit]
-    features += [cosine(g, way), logarithm(np.linalg.norm(g)), cosine(g_centre, way), cosine(g, g_centre)]
-    features += [min(cosine(g, cut) for cut in subgradients), last.share]
+    features += [last.sigma / unit]
+    features += [run.cosine(g, way), logarithm(run.norm(g)), run.cosine(g_centre, way), run.cosine(g, g_centre)]
+    features += [min(run.cosine(g, cut) for cut in subgradients), last.share]
     features += [run.centre_cut == newest, logarithm(1 + newest - run.centre_cut)]
     features += [-(last.theta * logarithm(last.theta)).sum() / np.log(1 + len(run.points))]
     features += [logarithm(mean_error / (last.eta * square))]
     return np.array(features, dtype=float), observations
 
 
+def told_features(run, step_unit):
+    """Features `relative-2` of a run whose number of steps is unknown."""
+    features, observations = relative_features(run, step_unit)
+    return np.append(features, np.zeros(3)), observations
+
+
 # The network.
+
+
+class Unit:
+    """The unit of the step length, with its calibration."""
+
+    def __init__(self, architecture, run):
+        self.is_calibrated = architecture["step_unit"] == "start"
+        length = run.first_length() if self.is_calibrated else 1.0
+        self.value = (architecture["step_scale"] or 1.0) * length
+        self.bound = 1.5 * length if self.is_calibrated and run.values[0] != 0 else np.inf
+        self.growth, self.gained, self.compared = 0, 0, 0
+
+    def learn(self, last):
+        """Changes the unit after a step."""
+        if not self.is_calibrated:
+            return
+        self.bound = np.inf
+        decrease = last.centre_value - last.value
+        self.gained += max(decrease, 0)
+        is_linear = decrease >= 0.98 * (last.eta * last.length + last.sigma) and decrease >= 0.1 * self.gained
+        self.growth = min(max(self.growth**2, 3), 3000) if is_linear else 0
+        if self.growth > 3:
+            self.value *= self.growth / 3
+        elif self.compared < 2:
+            self.compared += 1
+            change = last.length - last.slope
+            secant = last.length / change if change > 0 else np.inf
+            crossing = last.new_error / (last.eta * change) if change > 0 else np.inf
+            least = max(min(0.3, 2 * crossing), 1e-3)
+            way = last.eta * min(max(secant, least), 3)
+            self.value = min(max(self.value, way / 3), way * 3)
 
 
 def sparsemax(logits):
@@ -202,16 +272,15 @@ def sparsemax(logits):
 
 ACTIVATIONS = {"softplus": functional.softplus, "relu": torch.relu, "tanh": torch.tanh}
 ATTENTIONS = {"softmax": lambda logits: torch.softmax(logits, 0), "sparsemax": sparsemax}
-FEATURES = {"released-1": released_features, "relative-1": relative_features}
+FEATURES = {"released-1": released_features, "relative-1": relative_features, "relative-2": told_features}
 
 
 class Network:
     """A network with its state and the keys of the cuts."""
 
-    def __init__(self, architecture, weights):
+    def __init__(self, architecture, weights, run):
         self.architecture, self.weights = SimpleNamespace(**architecture), weights
-        self.step_scale = architecture["step_scale"] or 1.0
-        self.is_unit_of_start = architecture["step_unit"] == "start"
+        self.unit = Unit(architecture, run)
         self.h = self.c = torch.zeros(weights["lstm.weight_hh_l0"].shape[1], dtype=torch.float64)
         self.keys = []
 
@@ -244,27 +313,28 @@ class Network:
         return step, query, coefficients, key
 
     def propose(self, run):
-        """Step length, weights of the cuts, temperature and offset of the centre's move."""
-        architecture = self.architecture
-        unit = self.step_scale * (run.first_length() if self.is_unit_of_start else 1.0)
+        """Step length, weights of the cuts, temperature and offset of a soft centre, mixture of the metric."""
+        architecture, unit = self.architecture, self.unit.value
         features, observations = FEATURES[architecture.features](run, unit)
         observations = torch.from_numpy(observations)
         step, query, coefficients, key = self.decoded(self.transformed(features))
         self.keys.append(key)
-        eta, temperature, offset = unit * functional.softplus(step[0]), 1.0, 0.0
+        eta = (unit * functional.softplus(step[0])).clamp(max=self.unit.bound)
+        centre = {"softmin": (1.0, 0.0), "hard": None}.get(architecture.centre)
         if architecture.centre == "learned":
-            temperature, offset = unit * functional.softplus(step[1]), step[2]
+            centre = unit * functional.softplus(step[1]), step[2]
         attention = ATTENTIONS[architecture.attention]
         factor = architecture.logit_scale or architecture.hidden**-0.5
         logits = factor * torch.stack(self.keys) @ query + observations @ coefficients[: observations.shape[1]]
         theta = attention(logits)
-        if architecture.features == "relative-1":
+        if architecture.features != "released-1":
             with torch.no_grad():
                 subgradients = torch.from_numpy(np.array(run.subgradients))
-                slopes = 2 * eta * (subgradients @ (theta @ subgradients)) + torch.from_numpy(run.errors)
+                images = torch.from_numpy(run.scales) * (theta @ subgradients)
+                slopes = 2 * eta * (subgradients @ images) + torch.from_numpy(run.errors)
                 observed = (slopes / (theta @ slopes)).clamp(-5, 5)
             theta = attention(logits + coefficients[-1] * observed)
-        return eta, theta, temperature, offset
+        return eta, theta, centre, torch.sigmoid(step[-1])
 
 
 # The comparison.
@@ -275,7 +345,7 @@ def load(path):
     with safe_open(path, framework="pt") as file:
         header = json.loads(file.metadata()["bundlenet"])
         tensors = {name: file.get_tensor(name).double() for name in file.keys()}
-    assert header["version"] == 1, "another version of the format"
+    assert header["version"] in (2, 3), "another version of the format"
     tensors["lstm.bias"] = tensors.pop("lstm.bias_ih_l0") + tensors.pop("lstm.bias_hh_l0")
     return header["architecture"], tensors
 
@@ -301,11 +371,13 @@ def main(folder):
     instance = instance.get("instance", instance)
     learned = {name: weight.requires_grad_() for name, weight in weights.items() if not name.startswith("features.")}
 
-    run = Run(network_design(instance) if "tail" in instance else assignment(instance))
-    network = Network(architecture, weights)
+    function = network_design(instance) if "tail" in instance else assignment(instance)
+    run = Run(function, architecture["metric"] == "scaled")
+    network = Network(architecture, weights, run)
     steps, thetas = [], []
     for _ in reference["values"]:
         steps.append(run.follow(*network.propose(run)))
+        network.unit.learn(run.last)
         thetas.extend(run.last.theta)
     print(f"  weights of cuts above 0: {np.count_nonzero(thetas)} of {len(thetas)}")
     points, values = (torch.stack(numbers) for numbers in zip(*steps))

@@ -3,7 +3,7 @@
 use bundlenet_linalg::vectors::Padded;
 
 use super::Proposer;
-use super::product::{Limits, ProductMaster};
+use super::product::{Accuracy, Limits, ProductMaster};
 use super::proximity::Proximity;
 use crate::model::{ComponentBundle, Model, Proposal, Step};
 use crate::oracle::{Domain, Patience};
@@ -19,9 +19,13 @@ const RETREAT: f64 = 0.1;
 /// The exact master over the weights of all components' cuts, with a step-length strategy.
 pub(crate) struct ComponentProposer {
     proximity: Proximity,
+    /// The step lengths of inaccurate solves, whose directions allow shorter steps only.
+    coarse: Option<Proximity>,
     master: ProductMaster,
     limits: Limits,
     accuracy: f64,
+    /// Whether the last solve was that accurate.
+    is_accurate: bool,
     /// Factor on the step length of the strategy.
     share: f64,
 }
@@ -33,8 +37,16 @@ impl ComponentProposer {
             master: ProductMaster::default(),
             limits: Limits::new(domain, dim),
             accuracy: ACCURACY,
+            is_accurate: true,
             share: 1.0,
+            coarse: None,
         }
+    }
+
+    /// Step length of the present proposal.
+    fn eta(&self) -> f64 {
+        let coarse = self.coarse.as_ref().filter(|_| !self.is_accurate);
+        self.share * coarse.unwrap_or(&self.proximity).eta()
     }
 }
 
@@ -42,19 +54,22 @@ impl Proposer for ComponentProposer {
     type Model = ComponentBundle;
 
     fn propose(&mut self, cuts: &mut ComponentBundle, proposal: &mut Proposal, patience: &Patience<'_>) {
-        proposal.eta = self.share * self.proximity.eta();
-        let solved = self.master.solve(cuts, &self.limits, proposal.eta, self.accuracy, patience);
+        self.is_accurate = self.accuracy < ACCURACY || self.master.can_afford();
+        proposal.eta = self.eta();
+        let accuracy = Accuracy { share: self.accuracy, is_needed: self.is_accurate };
+        let solved = self.master.solve(cuts, &self.limits, proposal.eta, accuracy, patience);
         let dim = cuts.centre().point.len();
         proposal.direction.numbers_mut(dim).copy_from_slice(self.master.direction());
         let aggregate = proposal.aggregate.get_or_insert_with(|| Padded::zeros(dim));
         aggregate.numbers_mut(dim).copy_from_slice(self.master.aggregate());
         proposal.norm_squared = solved.norm_squared;
         proposal.sigma = solved.sigma;
+        proposal.is_accurate = self.is_accurate;
         proposal.centre_policy = self.proximity.centre_policy();
     }
 
     fn next_eta(&self) -> Option<f64> {
-        Some(self.share * self.proximity.eta())
+        Some(self.eta())
     }
 
     /// With very long steps, weights that are nearly right lead nowhere.
@@ -71,7 +86,15 @@ impl Proposer for ComponentProposer {
     fn learn(&mut self, _cuts: &ComponentBundle, step: &Step<'_>) {
         // If the cuts are the same as before, only more accurate weights can change the proposal.
         self.accuracy = if step.is_repeated { (SHARPER * self.accuracy).max(SHARPEST) } else { ACCURACY };
-        self.proximity.update(step);
+        if self.is_accurate {
+            self.proximity.update(step);
+        } else {
+            self.coarse.get_or_insert_with(|| self.proximity.clone()).update(step);
+        }
+    }
+
+    fn set_oracle_work(&mut self, work: f64) {
+        self.master.set_oracle_work(work);
     }
 
     fn work(&self) -> f64 {

@@ -11,15 +11,19 @@
 #[cfg(test)]
 mod boxes;
 mod component;
+mod measure;
 mod product;
 mod proximity;
 mod quadratic;
+mod semismooth;
 mod simplex;
 
 pub(crate) use component::ComponentProposer;
+#[doc(hidden)]
+pub use measure::{Sizes, master_seconds};
 pub(crate) use product::first_work;
 pub use proximity::Strategy;
-pub(crate) use proximity::{Growth, MOST_CHANGE, Proximity, crossing};
+pub(crate) use proximity::{Growth, MOST_CHANGE, Proximity, crossing, secant};
 pub(crate) use quadratic::QuadraticProposer;
 
 use crate::model::{Model, Proposal, Step};
@@ -51,6 +55,9 @@ pub(crate) trait Proposer {
     fn set_eta(&mut self, _eta: f64) -> bool {
         false
     }
+
+    /// Takes note of the work of an evaluation, in nanoseconds.
+    fn set_oracle_work(&mut self, _work: f64) {}
 
     /// Work of the last proposal in nanoseconds of a present-day core, counted from sizes.
     fn work(&self) -> f64 {

@@ -16,6 +16,7 @@
 
 use bundlenet_linalg::Cholesky;
 
+use super::semismooth::{Semismooth, Start};
 use crate::model::{Component, ComponentBundle, Model};
 use crate::oracle::{Domain, Patience};
 
@@ -41,6 +42,19 @@ const MOST_TRIALS: usize = 60;
 const FLAT: f64 = 1e-12;
 /// Weights below this count as zero.
 const LEAST_WEIGHT: f64 = 1e-13;
+
+/// Expected steps of the first solves, and the share by which the expectation follows each later one.
+const NEWTON_STEPS: f64 = 3.0;
+const SEMISMOOTH_STEPS: f64 = 4.0;
+const FOLLOW: f64 = 0.3;
+
+/// Part of the gap that semismooth Newton steps may leave. The rest is for the cuts that took no part.
+const SEMISMOOTH_SHARE: f64 = 0.5;
+/// Semismooth Newton steps are given up after this number of calls, if the last one has not reduced the gap to this share.
+const MOST_CALLS: usize = 3;
+const LEAST_GAIN: f64 = 0.5;
+/// An accurate solve is always worth its work up to this multiple of the work of a step without it.
+const AFFORDABLE: f64 = 20.0;
 
 /// Result of a solve, in units of the function.
 #[derive(Clone, Copy, Debug, Default)]
@@ -79,13 +93,127 @@ pub(crate) struct ProductMaster {
     change: Vec<f64>,
     limited: Vec<f64>,
     image: Vec<f64>,
+    semismooth: Semismooth,
+    ways: Ways,
     /// Work of the last solve, in nanoseconds.
     work: f64,
 }
 
+/// Accuracy of a solve.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Accuracy {
+    /// Gap, as a share of the predicted decrease.
+    pub(crate) share: f64,
+    /// Whether a less accurate solution is of no use.
+    pub(crate) is_needed: bool,
+}
+
+/// A way to move all weights of a bundle at once.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Way {
+    Newton,
+    Semismooth,
+    /// None: sweeps alone.
+    Sweeps,
+}
+
+/// Expected and counted steps of the ways to move all weights. All of it follows from counts, not from a clock.
+#[derive(Clone, Debug)]
+struct Ways {
+    /// Steps of a typical solve, from the last ones.
+    expected_newton: f64,
+    expected_semismooth: f64,
+    /// Steps and work of the present solve.
+    newton_steps: usize,
+    newton_work: f64,
+    semismooth_steps: usize,
+    semismooth_calls: usize,
+    /// Whether Newton steps were given up in this solve, and whether semismooth Newton steps are.
+    has_switched: bool,
+    is_stuck: bool,
+    /// Expected work of Newton steps when semismooth ones were chosen, if the last solve used these to its end.
+    rejected: Option<f64>,
+    /// Gap of the last round.
+    gap: f64,
+    /// Work of an evaluation, and the work since the last accurate solve less the work of that one.
+    oracle_work: f64,
+    credit: f64,
+    /// Work of a step with an inaccurate solve, and the expected work that makes it accurate; as of the last solve.
+    cheap: f64,
+    expected: f64,
+    /// The only way, in tests and measurements.
+    forced: Option<Way>,
+}
+
+impl Default for Ways {
+    fn default() -> Self {
+        Self {
+            expected_newton: NEWTON_STEPS,
+            expected_semismooth: SEMISMOOTH_STEPS,
+            newton_steps: 0,
+            newton_work: 0.0,
+            semismooth_steps: 0,
+            semismooth_calls: 0,
+            has_switched: false,
+            is_stuck: false,
+            rejected: None,
+            gap: f64::INFINITY,
+            oracle_work: f64::INFINITY,
+            credit: 0.0,
+            cheap: 0.0,
+            expected: 0.0,
+            forced: None,
+        }
+    }
+}
+
+impl Ways {
+    fn begin(&mut self) {
+        (self.newton_steps, self.semismooth_steps, self.semismooth_calls, self.newton_work) = (0, 0, 0, 0.0);
+        (self.has_switched, self.is_stuck, self.gap) = (false, false, f64::INFINITY);
+    }
+
+    /// Gives up semismooth Newton steps that gain little, even with a sharper goal.
+    fn judge(&mut self, last: Way, gap: f64) {
+        self.is_stuck |= last == Way::Semismooth && gap > LEAST_GAIN * self.gap && self.semismooth_calls >= MOST_CALLS;
+        self.gap = gap;
+    }
+
+    /// Whether an accurate solve is worth its work. It is if a step without it is not much cheaper, or if the steps since
+    /// the last one have taken as much work.
+    fn can_afford(&self) -> bool {
+        self.expected <= AFFORDABLE * self.cheap || self.expected <= self.credit
+    }
+
+    /// Whether semismooth Newton steps are expected to take less work than Newton steps, if these are possible. Also true
+    /// once Newton steps have taken as much work: a wrong choice costs at most twice the right one.
+    fn is_semismooth_better(&self, newton_step: Option<f64>, semismooth_step: f64) -> bool {
+        let semismooth = self.expected_semismooth * semismooth_step;
+        let newton = newton_step.map_or(f64::INFINITY, |work| self.expected_newton * work);
+        !self.is_stuck && (semismooth < newton || semismooth <= self.newton_work)
+    }
+
+    /// Updates the expectations at the end of a solve.
+    fn learn(&mut self, work: f64) {
+        self.credit = (self.credit - work).min(0.0);
+        if self.newton_steps > 0 || self.is_stuck {
+            self.rejected = None;
+        }
+        let follow = |expected: &mut f64, steps: f64| *expected += FOLLOW * (steps - *expected);
+        if self.newton_steps > 0 {
+            // Steps that were given up are half of those that it would have taken, or fewer.
+            let factor = if self.has_switched { 2.0 } else { 1.0 };
+            follow(&mut self.expected_newton, factor * self.newton_steps as f64);
+        }
+        if self.semismooth_steps > 0 {
+            follow(&mut self.expected_semismooth, self.semismooth_steps as f64);
+        }
+    }
+}
+
 /// The values of `s` between which `h` is quadratic, by coordinate.
 #[derive(Clone, Debug, Default)]
-struct Caps {
+pub(super) struct Caps {
     upper: Vec<f64>,
     /// Empty if no variable has an upper bound.
     lower: Vec<f64>,
@@ -108,6 +236,16 @@ impl Caps {
         *are_any = limits.has_upper || limits.has_lower;
     }
 
+    /// The values between which `h` is quadratic at a coordinate.
+    pub(super) fn limits(&self, at: usize) -> (f64, f64) {
+        (self.lower.get(at).map_or(f64::NEG_INFINITY, |lower| *lower), self.upper[at])
+    }
+
+    /// Whether any variable has a bound.
+    pub(super) fn are_any(&self) -> bool {
+        self.are_any
+    }
+
     /// `w` at a value of `s`.
     fn clip(&self, at: usize, sum: f64) -> f64 {
         let below = sum.min(self.upper[at]);
@@ -115,7 +253,7 @@ impl Caps {
     }
 
     /// `w` at values of `s`.
-    fn clip_all(&self, sums: &[f64], clipped: &mut [f64]) {
+    pub(super) fn clip_all(&self, sums: &[f64], clipped: &mut [f64]) {
         let uppers = sums.iter().zip(&self.upper);
         clipped.iter_mut().zip(uppers).for_each(|(clipped, (sum, upper))| *clipped = sum.min(*upper));
         clipped.iter_mut().zip(&self.lower).for_each(|(clipped, lower)| *clipped = clipped.max(*lower));
@@ -147,12 +285,12 @@ impl Limits {
 /// Work of the parts of a solve, in nanoseconds of a present-day core: for each entry of a cut that a sweep or the
 /// pricing reads, for each product in Newton's matrix, and for each multiplication of its factorisation. `cargo bench
 /// --bench components` prints the work next to the measured time.
-const ENTRY_WORK: f64 = 6.0;
-const PRODUCT_WORK: f64 = 3.0;
-const FACTOR_WORK: f64 = 0.045;
+pub(super) const ENTRY_WORK: f64 = 6.0;
+pub(super) const PRODUCT_WORK: f64 = 3.0;
+pub(super) const FACTOR_WORK: f64 = 0.045;
 
 /// Products of a factorisation that take about as long as reading a number in a sweep.
-const PRODUCTS_PER_READ: usize = 16;
+pub(super) const PRODUCTS_PER_READ: usize = 16;
 
 /// Entries of new memory between two questions for the patience.
 const NEW_ENTRIES: usize = 1 << 16;
@@ -221,47 +359,142 @@ impl ProductMaster {
         self.work
     }
 
+    /// A master that moves all weights by semismooth Newton steps, or by Newton steps, whatever takes less work.
+    pub(super) fn forced(is_semismooth: bool) -> Self {
+        let forced = Some(if is_semismooth { Way::Semismooth } else { Way::Newton });
+        Self { ways: Ways { forced, ..Ways::default() }, ..Self::default() }
+    }
+
+    /// Whether the next solve should be accurate, by counted work.
+    pub(crate) fn can_afford(&self) -> bool {
+        self.ways.can_afford()
+    }
+
+    /// Sets the work of an evaluation, in nanoseconds: the alternative to a more accurate solve.
+    pub(crate) fn set_oracle_work(&mut self, work: f64) {
+        self.ways.oracle_work = work;
+    }
+
     /// `w` of the last solve.
     pub(crate) fn aggregate(&self) -> &[f64] {
         &self.aggregate
     }
 
-    /// Solves for the weights of all cuts until the gap is at most the share `accuracy` of the predicted decrease.
+    /// Solves for the weights of all cuts until the gap is at most a share of the predicted decrease. If that takes much
+    /// more work than a step without it, and is not needed, only some solves are that accurate.
     /// At the end of the patience it returns the present weights.
     pub(crate) fn solve(
         &mut self,
         bundle: &mut ComponentBundle,
         limits: &Limits,
         eta: f64,
-        accuracy: f64,
+        accuracy: Accuracy,
         patience: &Patience<'_>,
     ) -> Solved {
         self.begin(bundle, limits, eta);
-        let sweep_work = ENTRY_WORK * bundle.size() as f64;
-        self.work = sweep_work;
-        let mut solved = Solved::default();
+        // Sweeps spread weight over more cuts, so they do not go with semismooth Newton steps.
+        let mut way = if self.goes_on(bundle) { Way::Semismooth } else { Way::Sweeps };
         for round in 0..MOST_ROUNDS {
-            let can_use_newton = self.support.columns.len() <= MOST_FREE;
-            for _ in 0..if can_use_newton { SWEEPS } else { SWEEPS_WITHOUT_NEWTON } {
-                self.sweep(bundle, eta, patience);
-                self.work += sweep_work;
+            if way != Way::Semismooth {
+                self.sweep_often(bundle, eta, patience);
             }
-            solved = self.price(bundle, eta, patience);
-            self.work += sweep_work;
+            let solved = self.price(bundle, eta, patience);
             if patience.is_over() {
                 return self.result(bundle, eta, f64::INFINITY);
             }
             let promised = solved.promised(eta);
             let round_off = 1e-15 * (bundle.centre().value.abs() + promised);
-            if solved.gap <= accuracy * promised || solved.gap <= round_off || round + 1 == MOST_ROUNDS {
-                break;
+            let is_solved = solved.gap <= accuracy.share * promised || solved.gap <= round_off;
+            if is_solved || round + 1 == MOST_ROUNDS {
+                self.ways.learn(self.work);
+                return solved;
             }
             self.gather(bundle);
-            if self.support.columns.len() <= MOST_FREE {
-                self.newton(bundle, eta, patience);
+            if round == 0 {
+                self.ways.cheap = self.ways.oracle_work + self.work;
+                self.ways.credit += self.ways.cheap;
+                self.ways.expected = self.expected_work(bundle);
+            }
+            self.ways.judge(way, solved.gap);
+            if round == 0 && !accuracy.is_needed {
+                return solved;
+            }
+            way = if way == Way::Semismooth && !self.ways.is_stuck { way } else { self.choose(bundle) };
+            match way {
+                Way::Semismooth => {
+                    let goal = SEMISMOOTH_SHARE * accuracy.share * promised;
+                    self.approach(bundle, eta, (solved.gap / eta, goal / eta), patience);
+                }
+                Way::Newton => self.newton(bundle, eta, patience),
+                Way::Sweeps => {}
             }
         }
-        solved
+        Solved::default()
+    }
+
+    /// Whether a solve begins with semismooth Newton steps, as the last one did.
+    fn goes_on(&self, bundle: &ComponentBundle) -> bool {
+        let work = || self.ways.expected_semismooth * Semismooth::step_work(bundle);
+        self.ways.rejected.is_some_and(|rejected| work() < rejected)
+    }
+
+    /// Expected work of the steps that move all weights at once, in the cheaper way.
+    fn expected_work(&self, bundle: &ComponentBundle) -> f64 {
+        let newton = self.ways.expected_newton * self.newton_work(bundle);
+        newton.min(self.ways.expected_semismooth * Semismooth::step_work(bundle))
+    }
+
+    /// The way of the next moves, by counted work.
+    fn choose(&mut self, bundle: &ComponentBundle) -> Way {
+        let can_use_newton = self.support.columns.len() <= MOST_FREE;
+        let newton = self.newton_work(bundle);
+        let is_semismooth = match self.ways.forced {
+            Some(way) => way == Way::Semismooth && !self.ways.is_stuck,
+            // With fewer components, a solution has weight on many cuts of each, and steps on the weights are better.
+            None if bundle.components().len() < self.sum.len() => false,
+            None => self.ways.is_semismooth_better(can_use_newton.then_some(newton), Semismooth::step_work(bundle)),
+        };
+        if is_semismooth {
+            self.ways.rejected = Some(self.ways.expected_newton * newton);
+            self.ways.has_switched = true;
+            Way::Semismooth
+        } else if can_use_newton {
+            self.ways.newton_work += newton;
+            Way::Newton
+        } else {
+            Way::Sweeps
+        }
+    }
+
+    /// Estimated work of a Newton step: products of the columns with each other, and the factorisation.
+    fn newton_work(&self, bundle: &ComponentBundle) -> f64 {
+        let free = self.support.columns.len() as f64;
+        let cuts = bundle.len().max(1) as f64;
+        // Entries of the columns in each variable, if they are spread evenly. A column has those of two cuts.
+        let entries = 2.0 * free * bundle.size() as f64 / cuts / self.sum.len().max(1) as f64;
+        let products = 0.5 * entries * entries * self.sum.len() as f64;
+        PRODUCT_WORK * products + FACTOR_WORK * free.powi(3) / 6.0 + ENTRY_WORK * bundle.size() as f64
+    }
+
+    /// Moves the weights by semismooth Newton steps.
+    fn approach(&mut self, bundle: &mut ComponentBundle, eta: f64, (gap, goal): (f64, f64), patience: &Patience<'_>) {
+        let Self { caps, costs, direction, semismooth, ways, .. } = self;
+        let start = Start { eta, caps, costs, direction, gap, goal, calls: ways.semismooth_calls };
+        ways.semismooth_calls += 1;
+        let is_complete = semismooth.solve(bundle, &start, patience).is_some();
+        self.work += semismooth.work();
+        self.ways.semismooth_steps += semismooth.steps();
+        if is_complete {
+            self.add_up(bundle);
+        }
+    }
+
+    /// Sweeps as often as a round needs.
+    fn sweep_often(&mut self, bundle: &mut ComponentBundle, eta: f64, patience: &Patience<'_>) {
+        let sweeps = if self.support.columns.len() <= MOST_FREE { SWEEPS } else { SWEEPS_WITHOUT_NEWTON };
+        for _ in 0..sweeps {
+            self.sweep(bundle, eta, patience);
+        }
     }
 
     fn begin(&mut self, bundle: &ComponentBundle, limits: &Limits, eta: f64) {
@@ -271,6 +504,8 @@ impl ProductMaster {
         self.image.resize(dim, 0.0);
         self.support.columns.clear();
         self.stiffening = 1.0;
+        self.ways.begin();
+        self.work = ENTRY_WORK * bundle.size() as f64;
         self.add_up(bundle);
     }
 
@@ -290,6 +525,7 @@ impl ProductMaster {
     /// Solves for the weights of one component after the other.
     fn sweep(&mut self, bundle: &mut ComponentBundle, eta: f64, patience: &Patience<'_>) {
         let work = bundle.size() / bundle.components().len().max(1);
+        self.work += ENTRY_WORK * bundle.size() as f64;
         for index in 0..bundle.components().len() {
             let component = &bundle.components()[index];
             let count = component.cuts.len();
@@ -336,6 +572,7 @@ impl ProductMaster {
         self.least.clear();
         let mut gap = 0.0;
         let work = bundle.size() / bundle.components().len().max(1);
+        self.work += ENTRY_WORK * bundle.size() as f64;
         for component in bundle.components() {
             if patience.is_over_after(work) {
                 break;
@@ -416,13 +653,13 @@ impl ProductMaster {
         let most = (CHEAP / size.saturating_pow(3).max(1)).clamp(1, MOST_STEPS);
         for attempt in 0..most {
             if attempt > 0 {
-                self.work += ENTRY_WORK * bundle.size() as f64;
                 self.price(bundle, eta, patience);
                 if patience.is_over() {
                     break;
                 }
                 self.gather(bundle);
             }
+            self.ways.newton_steps += 1;
             if self.support.columns.is_empty() || !self.find_change(bundle, patience) {
                 break;
             }
@@ -839,7 +1076,8 @@ mod tests {
             patience: &Patience<'_>,
             name: &str,
         ) -> Solved {
-            let solved = master.solve(bundle, &self.limits(), self.eta, 1e-11, patience);
+            let solved =
+                master.solve(bundle, &self.limits(), self.eta, Accuracy { share: 1e-11, is_needed: true }, patience);
             let (mut sum, mut sigma) = (self.linear.clone(), 0.0);
             for (component, cuts) in bundle.components().iter().zip(&self.cuts) {
                 let total: f64 = component.cuts.iter().map(|cut| cut.weight).sum();
@@ -882,18 +1120,36 @@ mod tests {
         }
     }
 
+    /// A master that moves all weights in one way only, or in the way that it chooses.
+    fn master_of(way: Option<Way>) -> ProductMaster {
+        let mut master = ProductMaster::default();
+        master.ways.forced = way;
+        master
+    }
+
+    const WAYS: [Option<Way>; 3] = [None, Some(Way::Newton), Some(Way::Semismooth)];
+
     #[test]
     fn masters_agree_with_an_interior_point_method() {
         let mut stream = Stream::new(7, "product masters", 0);
-        for index in 0..3000 {
-            let case = Case::random(&mut stream, index);
-            let mut master = ProductMaster::default();
-            let gap = case.check(&mut case.bundle(), &mut master, &format!("case {index}"));
-            assert!(gap <= 1e-9, "case {index}: {gap}");
-            let step: Vec<f64> = master.direction().iter().map(|entry| -case.eta * entry).collect();
-            let (value, reference) = (case.value(&step), case.reference());
-            // The accuracy of Clarabel is about 1e-8 here.
-            assert!((value - reference).abs() <= 1e-7 * case.size(), "case {index}: {value} {reference}");
+        for index in 0..5000 {
+            let mut case = Case::random(&mut stream, index);
+            if index % 5 == 4 {
+                case.eta = 10.0_f64.powi(stream.below(11) as i32 - 5);
+            }
+            // Clarabel fails in some cases with a step length of 1e5. The gap is a proof without it.
+            let reference = (index % 5 < 4).then(|| case.reference());
+            for way in WAYS {
+                let name = format!("case {index}, {way:?}");
+                let mut master = master_of(way);
+                let gap = case.check(&mut case.bundle(), &mut master, &name);
+                assert!(gap <= 1e-9, "{name}: {gap}");
+                let step: Vec<f64> = master.direction().iter().map(|entry| -case.eta * entry).collect();
+                let value = case.value(&step);
+                // The accuracy of Clarabel is about 1e-8 here.
+                let is_near = |reference: f64| (value - reference).abs() <= 1e-7 * case.size();
+                assert!(reference.is_none_or(is_near), "{name}: {value} {reference:?}");
+            }
         }
     }
 
@@ -903,12 +1159,13 @@ mod tests {
         let mut stream = Stream::new(9, "product masters", 0);
         for index in 0..60 {
             let case = if index == 0 { Case::large(&mut stream) } else { Case::random(&mut stream, index) };
+            let way = WAYS[index % WAYS.len()];
             let counted = Counted::after(usize::MAX);
-            case.check_proposal(&mut case.bundle(), &mut ProductMaster::default(), &counted.asked_often(), "endless");
+            case.check_proposal(&mut case.bundle(), &mut master_of(way), &counted.asked_often(), "endless");
             let questions = counted.questions();
             for most in (0..questions).step_by(1 + questions / 300) {
                 let name = format!("case {index}, cut after {most} of {questions} questions");
-                let (mut bundle, mut master) = (case.bundle(), ProductMaster::default());
+                let (mut bundle, mut master) = (case.bundle(), master_of(way));
                 let counted = Counted::after(most);
                 let solved = case.check_proposal(&mut bundle, &mut master, &counted.asked_often(), &name);
                 // No question follows the end.
@@ -927,17 +1184,20 @@ mod tests {
     fn large_masters_ask_often() {
         let mut stream = Stream::new(10, "product masters", 0);
         let case = Case::large(&mut stream);
-        let solve = |patience: &Patience<'_>| {
-            let (mut bundle, mut master) = (case.bundle(), ProductMaster::default());
-            master.solve(&mut bundle, &case.limits(), case.eta, 1e-11, patience);
-            (master.direction().to_vec(), master.work(), master.support.columns.len())
-        };
-        let counted = Counted::after(usize::MAX);
-        let (direction, work, columns) = solve(&counted.asked());
-        assert!(columns > 150, "{columns}");
-        let each = work / counted.questions() as f64;
-        assert!(work > 5e6 && each < 2e5, "{work} {each}");
-        assert_eq!((direction, work, columns), solve(&Patience::default()));
+        for way in WAYS {
+            let solve = |patience: &Patience<'_>| {
+                let (mut bundle, mut master) = (case.bundle(), master_of(way));
+                let accuracy = Accuracy { share: 1e-11, is_needed: true };
+                master.solve(&mut bundle, &case.limits(), case.eta, accuracy, patience);
+                (master.direction().to_vec(), master.work(), master.support.columns.len())
+            };
+            let counted = Counted::after(usize::MAX);
+            let (direction, work, columns) = solve(&counted.asked());
+            assert!(columns > 150, "{way:?}: {columns}");
+            let each = work / counted.questions() as f64;
+            assert!(work > 5e6 && each < 2e5, "{way:?}: {work} {each}");
+            assert_eq!((direction, work, columns), solve(&Patience::default()), "{way:?}");
+        }
     }
 
     /// Warm starts work after jumps of `eta` by 10^3 and with a growing number of cuts.
@@ -947,7 +1207,7 @@ mod tests {
         for round in 0..150 {
             let mut case = Case::random(&mut stream, round);
             let mut bundle = case.bundle();
-            let mut master = ProductMaster::default();
+            let mut master = master_of(WAYS[round % WAYS.len()]);
             for step in 0..12 {
                 case.eta = if step % 2 == 0 { 1e-1 } else { 1e2 };
                 let gap = case.check(&mut bundle, &mut master, &format!("round {round}, step {step}"));

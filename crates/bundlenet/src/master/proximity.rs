@@ -299,7 +299,7 @@ fn promises_little(step: &Step<'_>, share: f64) -> bool {
 }
 
 /// The factor on `eta` at which the slope along the direction vanishes, by linear interpolation.
-fn secant(step: &Step<'_>) -> f64 {
+pub(crate) fn secant(step: &Step<'_>) -> f64 {
     let change = step.proposal.norm_squared - step.sight.slope;
     if change > 0.0 { step.proposal.norm_squared / change } else { f64::INFINITY }
 }

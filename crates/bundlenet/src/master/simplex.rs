@@ -4,7 +4,8 @@
 //! definite if the cuts are affinely independent, for any `a`. Its Cholesky factor gets a row when a cut enters and is
 //! repaired by rotations when one leaves. A cut that depends affinely on the support enters in exchange for another.
 
-use bundlenet_linalg::vectors::{add_scaled, solve_lower, solve_upper};
+use bundlenet_linalg::GrowingFactor;
+use bundlenet_linalg::vectors::add_scaled;
 
 use crate::oracle::Patience;
 
@@ -37,9 +38,8 @@ pub(crate) struct SimplexMaster {
     stamps: Vec<u64>,
     /// Weights of the support, in its order.
     theta: Vec<f64>,
-    /// Lower triangular factor of `Q_S + shift 1 1'`, by rows of length `stride`.
-    factor: Vec<f64>,
-    stride: usize,
+    /// Factor of `Q_S + shift 1 1'`.
+    factor: GrowingFactor,
     shift: f64,
     /// `Q theta + a` by place.
     costs: Vec<f64>,
@@ -75,7 +75,7 @@ impl SimplexMaster {
             old: Vec::with_capacity(cuts),
             ..Self::default()
         };
-        master.grow(cuts);
+        master.factor.reserve(cuts);
         master
     }
 
@@ -144,6 +144,7 @@ impl SimplexMaster {
         old.clear();
         old.extend(held.filter(is_kept).map(|((&place, &weight), _)| (place, weight)));
         self.ones.clear();
+        self.factor.clear();
         self.support.clear();
         self.stamps.clear();
         self.theta.clear();
@@ -173,10 +174,6 @@ impl SimplexMaster {
     /// Appends a cut to the support and its row to the factor. False if the cut is affinely dependent; `column` then
     /// holds the solution of `factor y = its products`.
     fn append(&mut self, matrix: &impl Matrix, place: usize) -> bool {
-        let size = self.support.len();
-        if size >= self.stride {
-            self.grow(2 * size + 8);
-        }
         let row = matrix.row(place);
         self.column.clear();
         self.column.extend(self.support.iter().map(|&other| row[other] + self.shift));
@@ -186,59 +183,29 @@ impl SimplexMaster {
         if pivot <= DEPENDENT * diagonal {
             return false;
         }
-        let start = size * self.stride;
-        self.factor[start..start + size].copy_from_slice(&self.column);
-        self.factor[start + size] = pivot.sqrt();
+        self.factor.append(&self.column, pivot);
         self.support.push(place);
         self.stamps.push(matrix.stamp(place));
         true
     }
 
-    fn grow(&mut self, stride: usize) {
-        let mut factor = vec![0.0; stride * stride];
-        for row in 0..self.support.len() {
-            factor[row * stride..row * stride + row + 1]
-                .copy_from_slice(&self.factor[row * self.stride..row * self.stride + row + 1]);
-        }
-        self.factor = factor;
-        self.stride = stride;
-    }
-
     /// Solves `factor y = column` in place.
     fn forward(&mut self) {
-        solve_lower(&self.factor, self.stride, &mut self.column, 0);
+        self.factor.forward(&mut self.column, 0);
     }
 
     /// Solves `factor' x = column` in place.
     fn backward(&mut self) {
-        solve_upper(&self.factor, self.stride, &mut self.column);
+        self.factor.backward(&mut self.column);
     }
 
     /// Removes the cut at a position of the support and repairs the factor by rotations.
     fn remove(&mut self, position: usize) {
-        let size = self.support.len();
         self.ones.truncate(position);
         self.support.remove(position);
         self.stamps.remove(position);
         self.theta.remove(position);
-        for row in position..size - 1 {
-            let (start, below) = (row * self.stride, (row + 1) * self.stride);
-            self.factor.copy_within(below..below + row + 2, start);
-        }
-        for row in position..size - 1 {
-            // Rotates columns `row` and `row + 1` so that the entry right of the diagonal vanishes.
-            let start = row * self.stride;
-            let (a, b) = (self.factor[start + row], self.factor[start + row + 1]);
-            let length = a.hypot(b);
-            let (cosine, sine) = (a / length, b / length);
-            self.factor[start + row] = length;
-            for later in row + 1..size - 1 {
-                let start = later * self.stride;
-                let (x, y) = (self.factor[start + row], self.factor[start + row + 1]);
-                self.factor[start + row] = cosine * x + sine * y;
-                self.factor[start + row + 1] = cosine * y - sine * x;
-            }
-        }
+        self.factor.remove(position);
     }
 
     /// Solves on the support without the sign constraints, and moves there as far as the signs allow. True if all the
@@ -247,7 +214,7 @@ impl SimplexMaster {
         // theta = multiplier M^-1 1 - M^-1 a; the multiplier makes the sum 1.
         let known = self.ones.len();
         self.ones.resize(self.support.len(), 1.0);
-        solve_lower(&self.factor, self.stride, &mut self.ones, known);
+        self.factor.forward(&mut self.ones, known);
         // A common term in `a` changes only the round-off.
         let common = self.support.iter().map(|&place| linear[place]).fold(f64::INFINITY, f64::min);
         self.column.clear();

@@ -8,6 +8,7 @@
 use bundlenet_linalg::sparse::{pairs, sparse_dot};
 
 use super::phase::{CONSTANTS, End, Phase, Situation, next_phase};
+use super::structured::Structured;
 use super::{BundleMethod, Gap, Minimize, NetworkMethod, Progress};
 use crate::master::{ComponentProposer, Proposer, Proximity, QuadraticProposer, Spent, Strategy, first_work};
 use crate::model::{Bundle, ComponentBundle, FIRST_CUTS, Model, Pruning, Saved, StepLength, Weighing, primal_of};
@@ -20,6 +21,11 @@ pub(crate) struct Auto {
     network: Option<NetworkMethod>,
     components: Option<BundleMethod<ComponentProposer>>,
     aggregated: Option<BundleMethod<QuadraticProposer>>,
+    structured: Option<Structured>,
+    /// The phase before this one.
+    before: Phase,
+    /// Whether the oracle's own method may be used.
+    uses_structure: bool,
     /// The last evaluations by component, from which the component method begins. `None` if it has begun, or if
     /// components are not used.
     recent: Option<Recent>,
@@ -33,6 +39,8 @@ pub(crate) struct Auto {
     /// The least promised gap with which components were tried.
     tried_gap: f64,
     tally: Tally,
+    /// Work of the whole run, with that of all cuts that aggregated masters read.
+    run_work: f64,
     /// Wall time of earlier methods.
     earlier: Spent,
 }
@@ -46,7 +54,8 @@ struct Tally {
     /// Result at the end of this phase's method, and of the phase before.
     end: Option<Progress>,
     last_word: Option<Progress>,
-    /// Work of this phase and of the run before it. A proof may take as much work as the run before it.
+    /// Work of this phase and of the run before it. A proof may take as much work as the run before it, and again if it
+    /// comes closer.
     work: f64,
     earlier_work: f64,
 }
@@ -67,12 +76,16 @@ impl Auto {
             network: None,
             components: None,
             aggregated: None,
+            structured: None,
+            before: phase,
+            uses_structure: false,
             recent: None,
             prunings,
             bests: vec![],
             component_work: None,
             tried_gap: f64::INFINITY,
             tally: Tally::default(),
+            run_work: 0.0,
             earlier: Spent::default(),
         }
     }
@@ -101,6 +114,11 @@ impl Auto {
         Self { aggregated: Some(aggregated), component_work: recent.as_ref().map(Recent::first_work), recent, ..begin }
     }
 
+    /// Lets the oracle's own method take over where it pays.
+    pub(crate) fn with_structure(self) -> Self {
+        Self { uses_structure: true, ..self }
+    }
+
     fn situation(&self, function: &Function<'_>) -> Situation {
         let last = self.bests.len().saturating_sub(1);
         let since = |step: usize| self.bests.get(step).zip(self.bests.last()).map_or(0.0, |(first, last)| first - last);
@@ -123,6 +141,9 @@ impl Auto {
             is_lost: self.network.as_ref().is_some_and(|network| network.proposer().lost().is_some()),
             phase_work: self.tally.work,
             earlier_work: self.tally.earlier_work,
+            run_work: self.run_work,
+            structured_work: function.structured_work().filter(|_| self.uses_structure && self.structured.is_none()),
+            before: self.before,
         }
     }
 
@@ -149,10 +170,16 @@ impl Auto {
 
     /// The method of this phase.
     fn active(&self) -> Option<&dyn Minimize> {
-        match self.phase {
+        self.active_of(self.phase)
+    }
+
+    /// The method of a phase.
+    fn active_of(&self, phase: Phase) -> Option<&dyn Minimize> {
+        match phase {
             Phase::Network => self.network.as_ref().map(|method| method as _),
             Phase::Aggregated => self.aggregated.as_ref().map(|method| method as _),
             Phase::Components | Phase::Proof => self.components.as_ref().map(|method| method as _),
+            Phase::Structured => self.structured.as_ref().map(|method| method as _),
         }
     }
 
@@ -162,6 +189,7 @@ impl Auto {
             Phase::Network => self.network.as_mut().map(|method| method as _),
             Phase::Aggregated => self.aggregated.as_mut().map(|method| method as _),
             Phase::Components | Phase::Proof => self.components.as_mut().map(|method| method as _),
+            Phase::Structured => self.structured.as_mut().map(|method| method as _),
         }
     }
 
@@ -175,12 +203,35 @@ impl Auto {
             earlier_work: self.tally.earlier_work + self.tally.work,
             ..Tally::default()
         };
-        let before = std::mem::replace(&mut self.phase, next);
-        match (before, next) {
+        self.before = std::mem::replace(&mut self.phase, next);
+        match (self.before, next) {
+            (_, Phase::Structured) => Ok(self.begin_structured()),
+            (Phase::Structured, _) => Ok(self.leave_structured()),
             (Phase::Network, _) => self.leave_network(function),
             (Phase::Components, _) => self.leave_components(function),
             _ => self.return_to_components(function),
         }
+    }
+
+    /// Begins the oracle's own method, with the bounds found so far.
+    fn begin_structured(&mut self) -> Option<Progress> {
+        let of = |bounds: Option<(f64, f64)>| bounds.unwrap_or((f64::INFINITY, f64::NEG_INFINITY));
+        let components = of(self.components.as_ref().map(BundleMethod::bounds));
+        let aggregated = of(self.aggregated.as_ref().map(BundleMethod::bounds));
+        let seen = self.active_of(self.before).and_then(Minimize::seen)?;
+        let mut structured = Structured::new(seen, self.tolerance);
+        structured.adopt_bounds(components);
+        structured.adopt_bounds(aggregated);
+        self.structured = Some(structured);
+        None
+    }
+
+    /// Goes on with the method before, which takes over the bounds.
+    fn leave_structured(&mut self) -> Option<Progress> {
+        let bounds = self.structured.as_ref()?.bounds();
+        self.components.iter_mut().for_each(|components| components.adopt_bounds(bounds));
+        self.aggregated.iter_mut().for_each(|aggregated| aggregated.adopt_bounds(bounds));
+        None
     }
 
     /// Passes the results of the network to the next method.
@@ -188,11 +239,11 @@ impl Auto {
         let Some(network) = self.network.take() else { return Ok(None) };
         self.earlier = self.earlier + network.spent();
         // A lost network has not found the scale of the function. The next method finds it.
-        let found = network.proposer().lost().map(|factor| factor * network.eta());
+        let found = network.proposer().lost().map(|factor| factor * network.plain_eta());
         if self.phase == Phase::Components {
             let proximity = match found {
                 Some(eta) => Proximity::for_components(&[], 0.0, Some(eta)),
-                None => Proximity::going_on_with_components(CONSTANTS.component_eta * network.eta()),
+                None => Proximity::going_on_with_components(CONSTANTS.component_eta * network.plain_eta()),
             };
             let Some(components) = self.begin_components(proximity, function) else { return Ok(None) };
             // If the best point is not among the remembered ones, the first step evaluates at the network's centre.
@@ -202,10 +253,10 @@ impl Auto {
         }
         let proximity = match found {
             Some(eta) => Proximity::new(Strategy::Adaptive, eta),
-            None => Proximity::going_on(network.eta()),
+            None => Proximity::going_on(network.plain_eta()),
         };
         let proposer = QuadraticProposer::new(proximity, function.domain(), function.dim());
-        let cuts = network.model().clone().weighed_by(Weighing::Master);
+        let cuts = network.model().clone().weighed_by(Weighing::Master).scaled_by(None);
         let mut aggregated = BundleMethod::new(function, cuts, proposer, self.prunings.aggregated, self.tolerance);
         aggregated.adopt(&network);
         self.aggregated = Some(aggregated);
@@ -295,6 +346,7 @@ impl Auto {
         if !is_step {
             self.tally.end = Some(progress);
         }
+        let mut cut_work = 0.0;
         let mut master_work =
             CONSTANTS.aggregated_work + CONSTANTS.aggregated_work_per_variable * function.dim() as f64;
         match self.phase {
@@ -310,6 +362,8 @@ impl Auto {
             }
             Phase::Aggregated => {
                 // The proof phase needs components that prove a bound which cuts of the whole function cannot prove.
+                let cuts = self.aggregated.as_ref().map_or(0, |aggregated| aggregated.model().len());
+                cut_work = CONSTANTS.aggregated_work_per_entry * (cuts * function.dim()) as f64;
                 let is_provable = self.aggregated.as_ref().is_some_and(BundleMethod::is_provable);
                 if !is_step && !is_provable {
                     self.provide_components(function);
@@ -322,9 +376,24 @@ impl Auto {
                 self.component_work = Some(master_work);
                 let is_worth = self.situation(function).is_worth(&CONSTANTS);
                 self.tally.slow_steps = if is_worth { 0 } else { self.tally.slow_steps + 1 };
+                if self.phase == Phase::Proof && self.tally.steps == 1 {
+                    self.tried_gap = self.gap_now();
+                }
             }
+            Phase::Structured => {}
         }
         self.tally.work += function.work() + master_work;
+        self.run_work += function.work() + master_work + cut_work;
+        self.renew_proof(function);
+    }
+
+    /// Gives a proof as much work again if it has used up its own and comes closer.
+    fn renew_proof(&mut self, function: &Function<'_>) {
+        let situation = self.situation(function);
+        if situation.phase == Phase::Proof && situation.is_long() && situation.is_closer(&CONSTANTS) {
+            self.tally.earlier_work += std::mem::take(&mut self.tally.work);
+            self.tried_gap = situation.gap;
+        }
     }
 }
 
@@ -351,7 +420,8 @@ impl Minimize for Auto {
     fn spent(&self) -> Spent {
         let of = |method: Option<&dyn Minimize>| method.map(Minimize::spent).unwrap_or_default();
         let exact = of(self.aggregated.as_ref().map(|method| method as _))
-            + of(self.components.as_ref().map(|method| method as _));
+            + of(self.components.as_ref().map(|method| method as _))
+            + of(self.structured.as_ref().map(|method| method as _));
         self.earlier + of(self.network.as_ref().map(|method| method as _)) + exact
     }
 
@@ -359,7 +429,7 @@ impl Minimize for Auto {
     fn save(&self, since: u64) -> Option<Saved> {
         let (network, aggregated) = (self.network.as_ref(), self.aggregated.as_ref());
         if let Some(recent) = &self.recent {
-            let eta = network.map(BundleMethod::eta).or_else(|| aggregated.map(BundleMethod::eta))?;
+            let eta = network.map(BundleMethod::plain_eta).or_else(|| aggregated.map(BundleMethod::eta))?;
             let step_length = (eta > 0.0).then_some(StepLength::Plain(CONSTANTS.component_eta * eta));
             return Some(Saved { step_length, ..recent.save(since) });
         }
@@ -379,7 +449,8 @@ impl Minimize for Auto {
     }
 
     fn primal(&self) -> Option<Primal> {
-        self.active()?.primal()
+        let before = || self.active_of(self.before)?.primal();
+        self.active()?.primal().or_else(before)
     }
 }
 

@@ -3,7 +3,7 @@
 use std::time::Instant;
 
 use bundlenet_linalg::simd::flat;
-use bundlenet_linalg::vectors::add_scaled;
+use bundlenet_linalg::vectors::{add_scaled, dot};
 
 use super::horizon::Horizon;
 use super::{Gap, Minimize, Progress, StepReport};
@@ -114,8 +114,18 @@ impl<P: Proposer> BundleMethod<P> {
 
     /// Takes over the best value and the lower bound of another method.
     pub(crate) fn adopt<Q: Proposer>(&mut self, other: &BundleMethod<Q>) {
-        self.best = self.best.min(other.best);
-        self.lower_bound = self.lower_bound.max(other.lower_bound);
+        self.adopt_bounds(other.bounds());
+    }
+
+    /// Takes over a best value and a lower bound.
+    pub(crate) fn adopt_bounds(&mut self, (best, lower_bound): (f64, f64)) {
+        self.best = self.best.min(best);
+        self.lower_bound = self.lower_bound.max(lower_bound);
+    }
+
+    /// The best value and the lower bound.
+    pub(crate) fn bounds(&self) -> (f64, f64) {
+        (self.best, self.lower_bound)
     }
 
     /// Takes over the results of another method and moves the centre to its centre. Needs one evaluation.
@@ -161,14 +171,17 @@ impl<P: Proposer> BundleMethod<P> {
         self.proposal.eta
     }
 
+    /// Length of a step without metric that goes as far as the last proposal.
+    pub(crate) fn plain_eta(&self) -> f64 {
+        let Proposal { eta, direction, aggregate, .. } = &self.proposal;
+        let Some(aggregate) = aggregate else { return *eta };
+        let ratio = (dot(&direction.0, &direction.0) / dot(&aggregate.0, &aggregate.0)).sqrt();
+        if ratio.is_finite() && ratio > 0.0 { eta * ratio } else { *eta }
+    }
+
     /// The evaluation of the last step.
     pub(crate) fn last_seen(&self) -> &Evaluation {
         &self.seen
-    }
-
-    /// Replaces the proposer before the first step.
-    pub(crate) fn with_proposer(self, change: impl FnOnce(P) -> P) -> Self {
-        Self { proposer: change(self.proposer), ..self }
     }
 
     /// Whether the last try at a proof came to something.
@@ -335,6 +348,7 @@ impl<P: Proposer> BundleMethod<P> {
     /// Proposes until there is a trial point to evaluate. Returns the point to evaluate, or the end of the method.
     /// An inexact master may promise a decrease and stay at the centre: then a shorter step is tried.
     fn aim(&mut self, function: &mut Function<'_>) -> Result<Aim, Progress> {
+        self.proposer.set_oracle_work(function.work());
         for _ in 0..=MOST_REPEATS {
             self.propose(function.patience());
             if function.patience().is_over() {

@@ -7,10 +7,11 @@ use super::auto::Auto;
 use super::descent::Descent;
 use super::phase::{CONSTANTS, Opening, Phase, first_phase};
 use super::settings::{AutoSettings, BundleSettings, Cuts, Evaluate, Method};
+use super::structured::Structured;
 use super::{BundleMethod, Inherited, Minimize};
 use crate::master::{ComponentProposer, Proximity, QuadraticProposer, Strategy, first_work};
-use crate::model::{Bundle, ComponentBundle, Model, Pruning, Weighing};
-use crate::network::{FeatureSource, Network, NetworkProposer, Real, Tracker, network_of};
+use crate::model::{Bundle, ComponentBundle, Model, Pruning, Scaling, Weighing};
+use crate::network::{FeatureSource, Metric, Network, NetworkProposer, Real, Tracker, network_of};
 use crate::oracle::{Evaluation, Function};
 
 /// Whether a method uses cuts of components if the function is a sum.
@@ -18,14 +19,15 @@ pub(crate) fn wants_components(method: &Method) -> bool {
     match method {
         Method::Auto(_) => true,
         Method::Bundle(settings) => settings.cuts == Cuts::Component,
-        Method::Hybrid(_) | Method::Network(_) | Method::Descent(_) | Method::Adam(_) => false,
+        Method::Hybrid(_) | Method::Network(_) | Method::Barrier(_) | Method::Descent(_) | Method::Adam(_) => false,
     }
 }
 
 /// The method of a run that begins at `start`, with the cuts and the step length of an earlier run if there are any.
+/// `steps` is the limit of steps.
 pub(crate) fn make_method(
     method: &Method,
-    tolerance: f64,
+    (tolerance, steps): (f64, Option<usize>),
     function: &Function<'_>,
     start: Evaluation,
     inherited: Option<Inherited>,
@@ -36,11 +38,13 @@ pub(crate) fn make_method(
         Method::Adam(settings) => Box::new(Adam::new(maker.start, settings.eta0.unwrap_or(1.0))),
         Method::Bundle(settings) if maker.has_components() => Box::new(maker.components(settings)),
         Method::Bundle(settings) => Box::new(maker.aggregated(settings)),
-        Method::Auto(settings) => maker.auto(settings),
-        Method::Hybrid(settings) => maker.auto(&settings.as_auto()),
+        Method::Auto(settings) => Box::new(maker.auto(settings).with_structure()),
+        Method::Hybrid(settings) => Box::new(maker.auto(&settings.as_auto())),
+        Method::Barrier(_) => Box::new(Structured::new(&maker.start, tolerance)),
         Method::Network(settings) => {
             let network = network_of(settings.model.as_ref());
-            Box::new(network_method(network, function, &maker.start, settings.max_cuts, tolerance))
+            let terms = Terms { cap: settings.max_cuts, tolerance, budget: settings.told.budget(steps) };
+            Box::new(network_method(network, function, &maker.start, terms))
         }
     }
 }
@@ -58,7 +62,7 @@ impl Maker<'_, '_> {
         !self.start.minorants.is_empty()
     }
 
-    fn auto(self, settings: &AutoSettings) -> Box<dyn Minimize> {
+    fn auto(self, settings: &AutoSettings) -> Auto {
         let prunings = settings.pruning.of_both();
         let exact = BundleSettings { pruning: settings.pruning.clone(), ..BundleSettings::default() };
         let entries = self.start.minorants.rows().entries().len();
@@ -74,15 +78,16 @@ impl Maker<'_, '_> {
             Phase::Network => {}
             Phase::Aggregated => {
                 let start = self.start.clone();
-                return Box::new(Auto::with_aggregated(self.aggregated(&exact), start, prunings));
+                return Auto::with_aggregated(self.aggregated(&exact), start, prunings);
             }
-            _ => return Box::new(Auto::with_components(self.components(&exact), prunings)),
+            _ => return Auto::with_components(self.components(&exact), prunings),
         }
         let network = network_of(settings.model.as_ref());
         let cap = settings.pruning.max_cuts;
-        let network = network_method(network, self.function, &self.start, cap, self.tolerance);
-        let network = network.with_proposer(|proposer| proposer.calibrated(&self.start));
-        Box::new(Auto::with_network(network, self.start, prunings))
+        // Another method takes over before the limit of steps, so the network is not told.
+        let terms = Terms { cap, tolerance: self.tolerance, budget: None };
+        let network = network_method(network, self.function, &self.start, terms);
+        Auto::with_network(network, self.start, prunings)
     }
 
     fn aggregated(self, settings: &BundleSettings) -> BundleMethod<QuadraticProposer> {
@@ -121,16 +126,25 @@ impl Maker<'_, '_> {
     }
 }
 
-/// The bundle method with a network instead of the master problem, with at most `cap` cuts.
+/// Terms of a run of a network.
+#[derive(Clone, Copy)]
+pub(crate) struct Terms {
+    /// Largest number of cuts.
+    pub(crate) cap: usize,
+    pub(crate) tolerance: f64,
+    /// Limit of steps, if the network is told.
+    pub(crate) budget: Option<usize>,
+}
+
+/// The bundle method with a network instead of the master problem.
 pub(crate) fn network_method<S: Real>(
     network: Arc<Network<S>>,
     function: &Function<'_>,
     start: &Evaluation,
-    cap: usize,
-    tolerance: f64,
+    terms: Terms,
 ) -> BundleMethod<NetworkProposer<S>> {
-    let tracker = Tracker::new(&network.architecture, start);
-    network_method_with(network, tracker, function, start, (cap, tolerance))
+    let tracker = Tracker::new(&network.architecture, start, terms.budget);
+    network_method_with(network, tracker, function, start, terms)
 }
 
 /// As [`network_method`], with another source of features.
@@ -139,11 +153,16 @@ pub(crate) fn network_method_with<S: Real, E: FeatureSource>(
     source: E,
     function: &Function<'_>,
     start: &Evaluation,
-    (cap, tolerance): (usize, f64),
+    Terms { cap, tolerance, .. }: Terms,
 ) -> BundleMethod<NetworkProposer<S, E>> {
+    let metric = network.architecture.metric;
     let proposer = NetworkProposer::new(network, source, function.domain(), start);
     // A network is trained with all cuts: they are removed only at the cap.
     let pruning = Pruning { lifetime: usize::MAX, cap, bytes: usize::MAX };
-    let bundle = Bundle::around(start, function.domain(), cap).weighed_by(Weighing::Network);
+    let scaling = match metric {
+        Metric::Plain => None,
+        Metric::Scaled => Some(Scaling::new(function.scales(), &start.subgradient)),
+    };
+    let bundle = Bundle::around(start, function.domain(), cap).weighed_by(Weighing::Network).scaled_by(scaling);
     BundleMethod::new(function, bundle, proposer, pruning, tolerance)
 }

@@ -11,14 +11,15 @@ mod horizon;
 mod make;
 mod phase;
 mod settings;
+mod structured;
 mod together;
 
 pub(crate) use bundle::BundleMethod;
-pub(crate) use make::{make_method, network_method, network_method_with, wants_components};
+pub(crate) use make::{Terms, make_method, network_method, network_method_with, wants_components};
 pub(crate) use settings::listed;
 pub use settings::{
-    AutoSettings, BundleSettings, Cuts, Evaluate, HybridSettings, Method, NetworkSettings, OPTIONS, OptionInfo,
-    Pruning, StepSettings,
+    AutoSettings, BundleSettings, Cuts, Evaluate, HybridSettings, Method, NetworkSettings, NoSettings, OPTIONS,
+    OptionInfo, Pruning, StepSettings, Told,
 };
 pub(crate) use together::{propose_together, runs_in_step};
 

@@ -9,8 +9,10 @@ pub(crate) enum Phase {
     Components,
     /// The exact master with cuts of the whole function: many cheap steps.
     Aggregated,
-    /// Last phase: component cuts again, to prove the result of the aggregated phase.
+    /// Component cuts again, to prove the result of the aggregated phase.
     Proof,
+    /// Last phase: the oracle's own method.
+    Structured,
 }
 
 /// The numbers that decide about the next phase.
@@ -45,6 +47,12 @@ pub(crate) struct Situation {
     /// Work of this phase and of the run before it, in nanoseconds.
     pub(crate) phase_work: f64,
     pub(crate) earlier_work: f64,
+    /// Work of the whole run, with that of all cuts that aggregated masters read; and of the oracle's own method, if there
+    /// is one that has not been tried.
+    pub(crate) run_work: f64,
+    pub(crate) structured_work: Option<f64>,
+    /// The phase before the last one.
+    pub(crate) before: Phase,
 }
 
 /// How the method of a phase ended.
@@ -89,6 +97,12 @@ pub(crate) struct Constants {
     /// Aggregated steps give components a chance when they have taken as much work as this number of component masters
     /// and as the run before them.
     pub(crate) chance: f64,
+    /// The oracle's own method takes over when the run has taken this share of its work. If it was the right choice from
+    /// the start, the run takes `1 + structured_share` times its work. If the others would have ended just then, the run
+    /// takes `1 + 1 / structured_share` times theirs.
+    pub(crate) structured_share: f64,
+    /// Work of an aggregated master for each entry of its cuts, in nanoseconds (`cargo bench --bench methods`).
+    pub(crate) aggregated_work_per_entry: f64,
     /// Factor from the step length of the network to that of the component master.
     pub(crate) component_eta: f64,
     /// Factor from the step length of the component master to that of the aggregated master.
@@ -110,6 +124,8 @@ pub(crate) const CONSTANTS: Constants = Constants {
     dear: 2.0,
     closer: 0.1,
     chance: 10.0,
+    structured_share: 0.5,
+    aggregated_work_per_entry: 0.15,
     component_eta: 10.0,
     aggregated_eta: 0.1,
 };
@@ -135,6 +151,22 @@ impl Situation {
     pub(crate) fn is_worth(&self, constants: &Constants) -> bool {
         let Self { oracle_work, component_work, dim, components, gap, .. } = *self;
         is_worth(constants, (oracle_work, component_work), (dim, components), gap)
+    }
+
+    /// Whether this phase has taken as much work as the run before it. If that ends a phase, the work of a wrong choice is
+    /// at most that of the right ones before and after it.
+    pub(crate) fn is_long(&self) -> bool {
+        self.phase_work >= self.earlier_work
+    }
+
+    /// Whether the gap has become much smaller since components were tried, or since the proof began.
+    pub(crate) fn is_closer(&self, constants: &Constants) -> bool {
+        self.gap <= constants.closer * self.tried_gap
+    }
+
+    /// Whether the oracle's own method is to take over.
+    fn structured_pays(&self, constants: &Constants) -> bool {
+        self.structured_work.is_some_and(|work| self.run_work >= constants.structured_share * work)
     }
 
     /// Whether this phase has taken more work than some component masters.
@@ -201,20 +233,23 @@ pub(crate) fn first_phase(opening: &Opening, constants: &Constants) -> Phase {
 
 /// The phase of the next step; `None` if the run is over.
 pub(crate) fn next_phase(situation: &Situation, constants: &Constants) -> Option<Phase> {
-    // With this rule the work of a wrong choice is at most that of the right ones before and after it.
-    let is_long = situation.phase_work >= situation.earlier_work;
-    let is_closer = situation.gap <= constants.closer * situation.tried_gap;
+    let (is_long, is_closer) = (situation.is_long(), situation.is_closer(constants));
     Some(match (situation.phase, situation.end) {
         (_, Some(End::Proved)) => return None,
         (Phase::Network, _) if situation.network_pays(constants) => Phase::Network,
         (Phase::Network, _) if situation.is_worth(constants) => Phase::Components,
         (Phase::Network, _) => Phase::Aggregated,
         (Phase::Aggregated, Some(End::Unproved)) if situation.can_prove => Phase::Proof,
+        (Phase::Structured, Some(End::Unproved)) => situation.before,
+        (_, Some(End::Unproved)) if situation.structured_work.is_some() => Phase::Structured,
         (_, Some(End::Unproved)) => return None,
+        (Phase::Components | Phase::Aggregated | Phase::Proof, None) if situation.structured_pays(constants) => {
+            Phase::Structured
+        }
         (Phase::Components, None) if situation.slow_steps >= constants.slow_steps && is_long => Phase::Aggregated,
         (Phase::Aggregated, None) if is_closer && situation.is_worth(constants) => Phase::Components,
         (Phase::Aggregated, None) if is_long && situation.is_longer_than_masters(constants) => Phase::Components,
-        (Phase::Proof, None) if is_long => return None,
+        (Phase::Proof, None) if is_long && !is_closer => return None,
         (phase, None) => phase,
     })
 }
@@ -241,6 +276,9 @@ mod tests {
         is_lost: false,
         phase_work: 1e6,
         earlier_work: 2e6,
+        run_work: 3e6,
+        structured_work: None,
+        before: Phase::Network,
     };
 
     #[test]
@@ -248,6 +286,7 @@ mod tests {
         let components = Situation { phase: Phase::Components, ..NETWORK };
         let aggregated = Situation { phase: Phase::Aggregated, ..NETWORK };
         let proof = Situation { phase: Phase::Proof, ..NETWORK };
+        let structured = Situation { phase: Phase::Structured, ..NETWORK };
         let (proved, unproved) = (Some(End::Proved), Some(End::Unproved));
         // An evaluation and an aggregated step take 15 microseconds. At a gap of 1 % a component step is worth 30 of
         // them, twice the root of the number of components.
@@ -298,8 +337,28 @@ mod tests {
             ("a huge promise", Situation { gap: 1e6, oracle_work: 1e6, ..components }, Some(Phase::Components)),
             ("no proof after all", Situation { end: unproved, ..proof }, None),
             ("work left for a proof", proof, Some(Phase::Proof)),
-            ("no work left", Situation { phase_work: 2e6, ..proof }, None),
+            ("no work left", Situation { gap: 0.2, phase_work: 2e6, ..proof }, None),
+            (
+                "work for a proof that comes closer",
+                Situation { gap: 0.1, phase_work: 2e6, ..proof },
+                Some(Phase::Proof),
+            ),
             ("proved at last", Situation { end: proved, ..proof }, None),
+            (
+                "half the work of the oracle's own method",
+                Situation { structured_work: Some(6e6), ..components },
+                Some(Phase::Structured),
+            ),
+            ("less than half", Situation { structured_work: Some(7e6), ..components }, Some(Phase::Components)),
+            ("not in place of a network", Situation { structured_work: Some(1e6), ..NETWORK }, Some(Phase::Network)),
+            (
+                "an end that only the oracle's own method can prove",
+                Situation { end: unproved, structured_work: Some(1e9), ..components },
+                Some(Phase::Structured),
+            ),
+            ("the oracle's own method", structured, Some(Phase::Structured)),
+            ("proved by it", Situation { end: proved, ..structured }, None),
+            ("stuck", Situation { end: unproved, before: Phase::Components, ..structured }, Some(Phase::Components)),
         ] {
             assert_eq!(next_phase(&situation, &CONSTANTS), expected, "{name}");
         }

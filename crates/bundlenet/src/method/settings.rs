@@ -37,6 +37,8 @@ pub enum Method {
     Bundle(BundleSettings),
     /// The bundle method with a network instead of the master problem.
     Network(NetworkSettings),
+    /// The oracle's own method, for a [`StructuredOracle`](crate::StructuredOracle).
+    Barrier(NoSettings),
     /// Subgradient descent. The step length is halved when steps bring no new best value.
     Descent(StepSettings),
     /// Adam.
@@ -141,7 +143,32 @@ pub struct NetworkSettings {
     pub model: Option<Arc<Model>>,
     /// Largest number of cuts; beyond it the one with the least weight is removed; at least 3.
     pub max_cuts: usize,
+    /// Knowledge of the network about the run.
+    pub told: Told,
 }
+
+/// Knowledge of a network about its run. Only networks with features `relative-2` use it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Told {
+    /// The limit of steps, if there is one. The network aims at a good value at the end.
+    #[default]
+    Steps,
+    /// Nothing. The network aims at good values at all times.
+    Nothing,
+}
+
+impl Told {
+    /// The number of steps that a network is told, of a run with the given limit.
+    pub(crate) fn budget(self, steps: Option<usize>) -> Option<usize> {
+        steps.filter(|_| self == Self::Steps)
+    }
+}
+
+/// Settings of a method without options.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct NoSettings {}
 
 /// Settings of `descent` and `adam`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -209,7 +236,7 @@ impl HybridSettings {
 
 impl Default for NetworkSettings {
     fn default() -> Self {
-        Self { model: None, max_cuts: Pruning::default().max_cuts }
+        Self { model: None, max_cuts: Pruning::default().max_cuts, told: Told::default() }
     }
 }
 
@@ -258,6 +285,7 @@ pub const OPTIONS: &[OptionInfo] = &[
     option("null_steps", &["bundle"], "N", "1", "Consecutive null steps before a strategy lets the step shrink"),
     option("lifetime", &["auto", "hybrid", "bundle"], "N", "20", "Steps without weight after which a cut is forgotten"),
     option("max_cuts", &["auto", "hybrid", "bundle", "network"], "N", "1000", "Most cuts of the whole function"),
+    option("told", &["network"], "steps|nothing", "steps", "Knowledge of the network: the limit of steps, or nothing"),
     option("max_component_cuts", &["auto", "bundle"], "N", "200", "Most cuts of each component"),
     option("max_bytes", &["auto", "bundle"], "N", "1073741824", "Most bytes of the cuts of all components"),
 ];
@@ -301,7 +329,7 @@ impl TryFrom<Table> for Method {
 
 impl Method {
     /// The names of all methods.
-    pub const NAMES: [&'static str; 6] = ["auto", "hybrid", "bundle", "network", "descent", "adam"];
+    pub const NAMES: [&'static str; 7] = ["auto", "hybrid", "bundle", "network", "barrier", "descent", "adam"];
 
     /// The method of the given name, with options by name. Values are JSON values. [`Method::with_model`] sets a model.
     ///
@@ -337,6 +365,7 @@ impl Method {
             "hybrid" => of(table).map(Self::Hybrid),
             "bundle" => of(table).map(Self::Bundle),
             "network" => of(table).map(Self::Network),
+            "barrier" => of(table).map(Self::Barrier),
             "descent" => of(table).map(Self::Descent),
             "adam" => of(table).map(Self::Adam),
             _ => Err(listed(&Self::NAMES)),
@@ -353,7 +382,7 @@ impl Method {
             Self::Auto(settings) => settings.model = Some(model),
             Self::Hybrid(settings) => settings.model = Some(model),
             Self::Network(settings) => settings.model = Some(model),
-            Self::Bundle(_) | Self::Descent(_) | Self::Adam(_) => {}
+            Self::Bundle(_) | Self::Barrier(_) | Self::Descent(_) | Self::Adam(_) => {}
         }
         Ok(self)
     }
@@ -366,6 +395,7 @@ impl Method {
             Self::Hybrid(_) => "hybrid",
             Self::Bundle(_) => "bundle",
             Self::Network(_) => "network",
+            Self::Barrier(_) => "barrier",
             Self::Descent(_) => "descent",
             Self::Adam(_) => "adam",
         }
@@ -376,9 +406,9 @@ impl Method {
         matches!(self, Self::Auto(_) | Self::Hybrid(_) | Self::Bundle(_))
     }
 
-    /// Whether the method keeps cuts. Only then can it combine primal solutions.
+    /// Whether the method keeps cuts, or has primal solutions of its own. Only then is there a primal solution.
     #[must_use]
-    pub fn has_cuts(&self) -> bool {
+    pub fn has_primal(&self) -> bool {
         !matches!(self, Self::Descent(_) | Self::Adam(_))
     }
 
@@ -389,7 +419,7 @@ impl Method {
             Self::Auto(settings) => settings.model.as_ref(),
             Self::Hybrid(settings) => settings.model.as_ref(),
             Self::Network(settings) => settings.model.as_ref(),
-            Self::Bundle(_) | Self::Descent(_) | Self::Adam(_) => None,
+            Self::Bundle(_) | Self::Barrier(_) | Self::Descent(_) | Self::Adam(_) => None,
         }
     }
 
@@ -404,6 +434,7 @@ impl Method {
                 settings.pruning.check()
             }
             Self::Network(settings) => at_least("max_cuts", settings.max_cuts, 3),
+            Self::Barrier(NoSettings {}) => Ok(()),
             Self::Descent(settings) | Self::Adam(settings) => positive("eta0", settings.eta0.unwrap_or(1.0)),
         }
     }

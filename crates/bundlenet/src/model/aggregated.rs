@@ -4,13 +4,14 @@
 //! x_i) >= 0`. The model is `max_i f(c) - alpha_i + g_i'(x - c)`. The bundle keeps the Gram matrix of the subgradients
 //! up to date: each new cut adds one row.
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use bundlenet_linalg::simd::{Block, blocks_for, flat};
 use bundlenet_linalg::sparse::{pairs, sparse_dot};
-use bundlenet_linalg::vectors::{Padded, add_scaled, combine, dot, dots};
+use bundlenet_linalg::vectors::{Padded, add_scaled, combine, dot, dots, dots_of_two, multiply};
 
-use super::{Centre, Model, Proposal, Pruning, Saved, SavedCut, SavedCuts, Sight};
+use super::{Centre, Model, Proposal, Pruning, Saved, SavedCut, SavedCuts, Scaling, Sight};
 use crate::oracle::{CutsOf, Detail, Domain, Evaluation, Primal};
 
 /// Cuts of the whole function around a stability centre. A cut keeps its place; places of removed cuts are reused.
@@ -35,6 +36,10 @@ pub(crate) struct Bundle {
     live: usize,
     products: Vec<f64>,
     weighing: Weighing,
+    /// Factors on the steps along each variable, if there is a metric. Stated ones are part of the inner products.
+    scaling: Option<Scaling>,
+    /// A subgradient times the stated factors.
+    image: Padded,
     /// Whether all variables are free. The direction is then a combination of subgradients alone.
     is_free: bool,
     /// Products of all subgradients with the step from the centre to the last trial point, by place.
@@ -74,6 +79,8 @@ impl Bundle {
             live: 0,
             products: vec![],
             weighing: Weighing::Master,
+            scaling: None,
+            image: Padded::zeros(0),
             is_free: *domain == Domain::Free,
             slopes: Vec::with_capacity(capacity),
             widths: vec![],
@@ -115,6 +122,38 @@ impl Bundle {
     /// Sets the source of the weights.
     pub(crate) fn weighed_by(self, weighing: Weighing) -> Self {
         Self { weighing, ..self }
+    }
+
+    /// Sets the factors on steps along each variable. Stated ones are part of the inner products.
+    pub(crate) fn scaled_by(mut self, scaling: Option<Scaling>) -> Self {
+        let stated = |scaling: &Option<Scaling>| scaling.as_ref().is_some_and(|scaling| scaling.stated().is_some());
+        let is_changed = stated(&self.scaling) || stated(&scaling);
+        self.scaling = scaling;
+        if is_changed {
+            self.multiply_out();
+        }
+        self
+    }
+
+    /// Computes all inner products.
+    fn multiply_out(&mut self) {
+        for place in 0..self.places() {
+            let mut image = Padded(self.row(place).to_vec());
+            self.stated().into_iter().for_each(|scales| multiply(&mut image.0, &scales.0));
+            let mut products = vec![0.0; self.places()];
+            self.live_products(&image, &mut products);
+            self.gram[place * self.stride..place * self.stride + products.len()].copy_from_slice(&products);
+        }
+    }
+
+    /// Factors on the steps along each variable, if there is a metric.
+    pub(crate) fn scaling(&self) -> Option<&Scaling> {
+        self.scaling.as_ref()
+    }
+
+    /// Stated scales of the variables.
+    fn stated(&self) -> Option<&Padded> {
+        self.scaling.as_ref()?.stated()
     }
 
     pub(crate) fn dim(&self) -> usize {
@@ -174,14 +213,20 @@ impl Bundle {
 
     /// As [`Bundle::products`], for ranges of live cuts. Reading the cuts is the most expensive part of a step.
     fn live_products(&self, vector: &Padded, products: &mut [f64]) {
-        let mut start = 0;
-        for run in self.errors.chunk_by(|a, b| a.is_finite() == b.is_finite()) {
-            let end = start + run.len();
-            if run[0].is_finite() {
-                dots(&self.rows[start * self.blocks..end * self.blocks], &vector.0, &mut products[start..end]);
-            }
-            start = end;
+        for Range { start, end } in self.live_ranges() {
+            dots(&self.rows[start * self.blocks..end * self.blocks], &vector.0, &mut products[start..end]);
         }
+    }
+
+    /// Ranges of places with cuts.
+    fn live_ranges(&self) -> impl Iterator<Item = Range<usize>> {
+        let mut end = 0;
+        let runs = self.errors.chunk_by(|a, b| a.is_finite() == b.is_finite());
+        runs.filter_map(move |run| {
+            let start = end;
+            end += run.len();
+            run[0].is_finite().then_some(start..end)
+        })
     }
 
     /// Moves the centre a share of the way to the trial point and updates the errors. `slopes` must belong to that point.
@@ -202,12 +247,26 @@ impl Bundle {
     /// Adds a cut with its linearisation error at the centre and returns its place. A cut with the same subgradient is
     /// merged with the existing one.
     pub(crate) fn insert(&mut self, subgradient: &Padded, error: f64, primal: Option<Arc<Primal>>) -> usize {
-        // Errors are nonnegative by convexity, up to round-off.
-        let error = error.max(0.0);
         let mut products = std::mem::take(&mut self.products);
         products.resize(self.errors.len(), 0.0);
-        self.live_products(subgradient, &mut products);
-        let square = dot(&subgradient.0, &subgradient.0);
+        self.write_image(subgradient);
+        self.live_products(self.image_of(subgradient), &mut products);
+        let place = self.insert_with(subgradient, error, primal, &products);
+        self.products = products;
+        place
+    }
+
+    /// As [`Bundle::insert`], with the inner products of the new subgradient with all others.
+    fn insert_with(
+        &mut self,
+        subgradient: &Padded,
+        error: f64,
+        primal: Option<Arc<Primal>>,
+        products: &[f64],
+    ) -> usize {
+        // Errors are nonnegative by convexity, up to round-off.
+        let error = error.max(0.0);
+        let square = dot(&subgradient.0, &self.image_of(subgradient).0);
         let candidates = if self.weighing == Weighing::Master { self.errors.len() } else { 0 };
         let twin = (0..candidates).find(|&place| {
             let other = self.gram[place * self.stride + place];
@@ -222,14 +281,28 @@ impl Bundle {
                 self.ages[place] = 0;
                 place
             }
-            None => self.fill_place(subgradient, error, &products, square),
+            None => self.fill_place(subgradient, error, products, square),
         };
-        self.products = products;
         self.newest = place;
         if is_better {
             self.set_primal(place, primal);
         }
         place
+    }
+
+    /// Takes a new subgradient into account in the metric, and writes its image: itself times the stated scales.
+    fn write_image(&mut self, subgradient: &Padded) {
+        let Some(scaling) = &mut self.scaling else { return };
+        scaling.learn(subgradient);
+        if let Some(scales) = scaling.stated() {
+            self.image.0.clone_from(&subgradient.0);
+            multiply(&mut self.image.0, &scales.0);
+        }
+    }
+
+    /// The image of a subgradient, as [`Bundle::write_image`] left it.
+    fn image_of<'a>(&'a self, subgradient: &'a Padded) -> &'a Padded {
+        if self.stated().is_some() { &self.image } else { subgradient }
     }
 
     fn set_primal(&mut self, place: usize, primal: Option<Arc<Primal>>) {
@@ -388,6 +461,29 @@ impl Bundle {
 }
 
 impl Bundle {
+    /// Moves the centre and adds a cut, with a metric: both need a product of every cut with a new vector. One pass over the
+    /// cuts computes both.
+    fn move_and_insert(&mut self, seen: &Evaluation, error: f64, share: f64, proposal: &Proposal) -> usize {
+        let (mut slopes, mut products) = (std::mem::take(&mut self.slopes), std::mem::take(&mut self.products));
+        for numbers in [&mut slopes, &mut products] {
+            numbers.clear();
+            numbers.resize(self.errors.len(), 0.0);
+        }
+        self.write_image(&seen.subgradient);
+        let image = self.image_of(&seen.subgradient);
+        for Range { start, end } in self.live_ranges() {
+            let rows = &self.rows[start * self.blocks..end * self.blocks];
+            let products = [&mut slopes[start..end], &mut products[start..end]];
+            dots_of_two(rows, [&proposal.direction.0, &image.0], products);
+        }
+        slopes.iter_mut().for_each(|slope| *slope *= -proposal.eta);
+        self.slopes = slopes;
+        self.move_towards(seen, share);
+        let place = self.insert_with(&seen.subgradient, error, seen.primal().map(Arc::new), &products);
+        self.products = products;
+        place
+    }
+
     /// Writes the products of all subgradients with the step from the centre to the trial point. The Gram matrix gives
     /// them, unless the step is not a weighted sum of cuts, bounds change the direction, or a cut with weight has just
     /// been removed.
@@ -425,14 +521,19 @@ impl Model for Bundle {
             Weighing::Master => self.make_room(pruning.cap, &proposal.weights),
         };
         let taken = self.taken;
+        let error = (1.0 - share) * sight.error + share * seen.width;
+        if self.scaling.is_some() {
+            let newest = self.move_and_insert(seen, error, share, proposal);
+            self.set_width(seen.width);
+            self.age(&proposal.weights, newest, pruning.lifetime);
+            return self.taken > taken;
+        }
         // A network reads the slopes even if the centre stays.
         if share > 0.0 || self.weighing == Weighing::Network {
             self.write_slopes(proposal, !is_thinned);
             self.move_towards(seen, share);
         }
-        let primal = seen.primal().map(Arc::new);
-        let error = (1.0 - share) * sight.error + share * seen.width;
-        let newest = self.insert(&seen.subgradient, error, primal);
+        let newest = self.insert(&seen.subgradient, error, seen.primal().map(Arc::new));
         self.set_width(seen.width);
         self.age(&proposal.weights, newest, pruning.lifetime);
         self.taken > taken

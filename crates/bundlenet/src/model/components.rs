@@ -122,6 +122,10 @@ pub(crate) struct ComponentBundle {
 /// Steps in which the metric is adjusted to the cuts. Later changes gain nothing and need the products of all cuts.
 const METRIC_STEPS: usize = 10;
 
+/// Lifetimes that a cut stays without weight while the weights are inaccurate: these leave out cuts that matter, and
+/// an accurate solve would miss them.
+const COARSE_LIFETIMES: usize = 5;
+
 /// Share of the model's error that laggards make up.
 const LAGGING: f64 = 0.9;
 
@@ -621,7 +625,9 @@ impl Model for ComponentBundle {
         Sight { error, slope, reach: Some(self.find_reach(seen)) }
     }
 
-    fn update(&mut self, seen: &Evaluation, _sight: Sight, share: f64, _: &Proposal, pruning: Pruning) -> bool {
+    fn update(&mut self, seen: &Evaluation, _sight: Sight, share: f64, proposal: &Proposal, pruning: Pruning) -> bool {
+        let patience = if proposal.is_accurate { 1 } else { COARSE_LIFETIMES };
+        let lifetime = pruning.lifetime.saturating_mul(patience);
         let mut is_new = false;
         let mut first = 0;
         for index in 0..self.components.len() {
@@ -634,7 +640,7 @@ impl Model for ComponentBundle {
             }
             first += component.cuts.len();
             component.value += share * rise;
-            self.unused += component.retain(|cut| cut.age <= pruning.lifetime);
+            self.unused += component.retain(|cut| cut.age <= lifetime);
             self.make_room(index, pruning.cap);
             let error = (1.0 - share) * self.new_errors[index] + share * (bound - value);
             let primal = || primal_of(seen.solutions.as_ref(), index);
@@ -710,10 +716,9 @@ impl Model for ComponentBundle {
 }
 
 /// A sparse subgradient and its linearisation error.
-#[cfg(test)]
 pub(crate) type SparseCut = (Vec<(u32, f64)>, f64);
 
-#[cfg(test)]
+/// For tests and measurements.
 impl ComponentBundle {
     /// A bundle of the given cuts, by component.
     pub(crate) fn of_cuts(centre: &[f64], linear: Vec<f64>, cuts: &[Vec<SparseCut>]) -> Self {

@@ -8,14 +8,14 @@ mod centre;
 mod components;
 mod proposal;
 mod saved;
+mod scaling;
 
 pub(crate) use aggregated::{Bundle, Weighing};
 pub(crate) use centre::{Centre, CentrePolicy};
-#[cfg(test)]
-pub(crate) use components::SparseCut;
-pub(crate) use components::{Component, ComponentBundle, primal_of};
+pub(crate) use components::{Component, ComponentBundle, SparseCut, primal_of};
 pub(crate) use proposal::{Proposal, Sight, Step};
 pub(crate) use saved::{Saved, SavedCut, SavedCuts, StepLength};
+pub(crate) use scaling::Scaling;
 
 use crate::oracle::{Detail, Evaluation, Lines, Primal};
 

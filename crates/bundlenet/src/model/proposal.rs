@@ -21,6 +21,8 @@ pub(crate) struct Proposal {
     pub(crate) norm_squared: f64,
     /// Aggregate linearisation error `sigma = alpha'theta + mu'(centre - bound)`, at least 0.
     pub(crate) sigma: f64,
+    /// Whether the weights are as accurate as the master wants them. Inaccurate ones leave out cuts that matter.
+    pub(crate) is_accurate: bool,
     /// Rule for the movement of the centre.
     pub(crate) centre_policy: CentrePolicy,
 }
@@ -34,6 +36,7 @@ impl Proposal {
             aggregate: None,
             norm_squared: 0.0,
             sigma: 0.0,
+            is_accurate: true,
             centre_policy: CentrePolicy::Hard,
         }
     }

@@ -39,6 +39,8 @@ pub struct Architecture {
     pub step_unit: StepUnit,
     /// Factor on the unit; positive. If `None`, training computes it from its data.
     pub step_scale: Option<f64>,
+    /// Metric of the steps.
+    pub metric: Metric,
 }
 
 impl Default for Architecture {
@@ -56,6 +58,7 @@ impl Default for Architecture {
             logit_scale: None,
             step_unit: StepUnit::default(),
             step_scale: None,
+            metric: Metric::default(),
         }
     }
 }
@@ -72,8 +75,10 @@ impl Architecture {
             activation: Activation::Softplus,
             centre: Centre::Softmin,
             shortcut: false,
+            logit_scale: Some(1.0),
             step_unit: StepUnit::One,
             step_scale: Some(1.0),
+            metric: Metric::Plain,
             ..Self::default()
         }
     }
@@ -103,8 +108,8 @@ impl Sampling {
     }
 }
 
-/// Rule for the movement of the centre. Its share of the way is `sigmoid((f(centre) - f(trial)) / temperature +
-/// offset)`.
+/// Rule for the movement of the centre. The share of the way of a soft centre is `sigmoid((f(centre) - f(trial)) /
+/// temperature + offset)`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Centre {
@@ -113,6 +118,20 @@ pub enum Centre {
     /// Temperature and offset are outputs of the network.
     #[default]
     Learned,
+    /// The whole way after a serious step, none after a null step, as with an exact master. For comparison.
+    Hard,
+}
+
+/// Metric of the steps: a factor on the step along each variable.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Metric {
+    /// All factors are 1, as in the paper.
+    Plain,
+    /// The [scales](crate::Oracle::scales) that the oracle states. If it states none, the inverse root mean square of each
+    /// entry over the cuts, mixed with 1 in a proportion that is an output of the network.
+    #[default]
+    Scaled,
 }
 
 /// Unit of the step length in each run.
@@ -171,11 +190,16 @@ impl Architecture {
 
     /// Numbers of outputs of the decoders for step, query and key.
     pub(crate) fn outputs(&self) -> [usize; 3] {
-        let step = match self.centre {
-            Centre::Softmin => 1,
-            Centre::Learned => 3,
-        };
+        let step = self.mix_output() + usize::from(self.metric == Metric::Scaled);
         [step, self.hidden + self.cut_features(), self.hidden]
+    }
+
+    /// Place of the metric's mixture among the outputs for the step, if there is one: after those of the centre.
+    pub(crate) fn mix_output(&self) -> usize {
+        match self.centre {
+            Centre::Softmin | Centre::Hard => 1,
+            Centre::Learned => 3,
+        }
     }
 
     /// Number of outputs of the shortcut.

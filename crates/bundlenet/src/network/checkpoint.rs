@@ -8,14 +8,16 @@ use std::path::Path;
 use safetensors::tensor::{Dtype, SafeTensors, TensorView};
 use serde::{Deserialize, Serialize};
 
-use super::architecture::{Affine, Architecture, DECODERS, Layout};
+use super::architecture::{Affine, Architecture, DECODERS, Layout, Metric};
 use super::model::{Card, Model};
 use super::network::Network;
 use crate::error::Error;
 use crate::files::write_whole;
 
-/// Version of the names, shapes and meaning. A change that older programs cannot read gets a new version.
-pub(crate) const CHECKPOINT_VERSION: u32 = 1;
+/// Version of the names, shapes and meaning. A change that older programs cannot read gets a new version. Files of all
+/// versions from 1 on are read. Version 1 has no metric. Version 2 has neither a hard centre nor the features
+/// `relative-2`.
+pub(crate) const CHECKPOINT_VERSION: u32 = 3;
 
 /// The only key of the metadata. With one key, equal weights give equal files.
 const KEY: &str = "bundlenet";
@@ -99,8 +101,9 @@ impl<'a> Stored<'a> {
         }
         let Version { version } =
             serde_json::from_str(text).map_err(|error| wrong("a version in the metadata", error.to_string()))?;
-        if version != CHECKPOINT_VERSION {
-            return Err(wrong(&format!("checkpoint version {CHECKPOINT_VERSION}"), format!("version {version}")));
+        if !(1..=CHECKPOINT_VERSION).contains(&version) {
+            let expected = format!("checkpoint version 1 to {CHECKPOINT_VERSION}");
+            return Err(wrong(&expected, format!("version {version}")));
         }
         let metadata = serde_json::from_str(text)
             .map_err(|error| wrong("metadata as docs/checkpoint.md describes it", error.to_string()))?;
@@ -221,7 +224,10 @@ impl Model {
     /// # Errors
     /// As [`Model::load`].
     pub fn from_bytes(path: &Path, bytes: &[u8]) -> Result<Self, Error> {
-        let (stored, Metadata { architecture, card, .. }) = Stored::read(path, bytes)?;
+        let (stored, Metadata { version, mut architecture, card, .. }) = Stored::read(path, bytes)?;
+        if version == 1 {
+            architecture.metric = Metric::Plain;
+        }
         let invalid = |expected: String, found: String| Error::Content { path: path.to_path_buf(), expected, found };
         architecture
             .check()

@@ -26,6 +26,9 @@ pub enum Schema {
     #[default]
     #[serde(rename = "relative-1")]
     Relative,
+    /// The same, and the number of steps that remain. It is known if the run has a limit of steps.
+    #[serde(rename = "relative-2")]
+    Told,
 }
 
 /// Transformation of the features before they enter the network.
@@ -68,6 +71,15 @@ const RELATIVE: [&str; 16] = [
 ];
 
 #[rustfmt::skip]
+const TOLD: [&str; 19] = [
+    "log_step", "log_step_length_over_unit", "log_direction_square", "log_error_ratio", "decrease_ratio",
+    "aggregate_error_ratio", "trial_cosine_with_direction", "log_trial_subgradient_norm",
+    "centre_cosine_with_direction", "trial_cosine_with_centre", "trial_cosine_min", "share", "is_improved",
+    "log_steps_since_improved", "attention_entropy", "log_mean_error_ratio", "is_told", "log_remaining_steps",
+    "inverse_remaining_steps",
+];
+
+#[rustfmt::skip]
 const RELATIVE_CUTS: [&str; 10] = [
     "log_age", "age_per_hundred", "is_newest", "is_centre", "log_last_weight", "log_error_over_mean",
     "error_over_mean", "cosine_with_direction", "cosine_with_newest", "master_slope",
@@ -80,6 +92,7 @@ impl Schema {
         match self {
             Self::Released => &RELEASED,
             Self::Relative => &RELATIVE,
+            Self::Told => &TOLD,
         }
     }
 
@@ -88,7 +101,7 @@ impl Schema {
     pub fn cut_names(self) -> &'static [&'static str] {
         match self {
             Self::Released => &[],
-            Self::Relative => &RELATIVE_CUTS,
+            Self::Relative | Self::Told => &RELATIVE_CUTS,
         }
     }
 }
@@ -170,6 +183,8 @@ pub(crate) struct Tracker {
     centre_stamp: u64,
     is_improved: bool,
     steps: usize,
+    /// Limit of steps, if the network is told.
+    budget: Option<usize>,
     last_improved: usize,
     /// Step in which the cut was taken, by place.
     born: Vec<usize>,
@@ -205,7 +220,7 @@ struct Last {
 }
 
 impl Tracker {
-    pub(crate) fn new(architecture: &Architecture, start: &Evaluation) -> Self {
+    pub(crate) fn new(architecture: &Architecture, start: &Evaluation, budget: Option<usize>) -> Self {
         let (schema, transform) = (architecture.features, architecture.transform);
         let dim = start.point.len();
         // Only the released features use points.
@@ -225,6 +240,7 @@ impl Tracker {
             centre_stamp: 1,
             is_improved: true,
             steps: 0,
+            budget,
             last_improved: 0,
             born: with_room(0),
             cosines: with_room(0.0),
@@ -291,7 +307,9 @@ impl Tracker {
         self.last_weights.resize(places, 0.0);
         self.last_weights.fill(0.0);
         last.weights.iter().for_each(|&(place, weight)| self.last_weights[place] = weight);
-        let norm = step.proposal.norm_squared.sqrt();
+        // Running factors are not part of the inner products.
+        let Proposal { direction, norm_squared, .. } = step.proposal;
+        let norm = bundle.scaling().map_or(*norm_squared, |scaling| scaling.square(direction)).sqrt();
         let cosine = |product: f64, place: usize| {
             let size = norm * bundle.gram_row(place)[place].sqrt();
             if size > 0.0 { product / size } else { 0.0 }
@@ -343,6 +361,18 @@ impl Tracker {
             last.entropy / (bundle.len() as f64).ln_1p(),
             log(self.mean_error(bundle) / promised),
         ]);
+    }
+
+    /// Writes the features of the steps that remain; zeros if they are unknown.
+    fn write_remaining(&self, features: &mut Vec<f64>) {
+        match self.budget {
+            Some(budget) => {
+                // The step to come is one of them.
+                let remaining = budget.saturating_sub(self.steps).max(1) as f64;
+                features.extend([1.0, remaining.ln(), 1.0 / remaining]);
+            }
+            None => features.extend([0.0; 3]),
+        }
     }
 
     fn write_released(&self, bundle: &Bundle, features: &mut Vec<f64>) {
@@ -405,6 +435,10 @@ impl FeatureSource for Tracker {
         match self.schema {
             Schema::Released => self.write_released(bundle, features),
             Schema::Relative => self.write_relative(unit, bundle, features),
+            Schema::Told => {
+                self.write_relative(unit, bundle, features);
+                self.write_remaining(features);
+            }
         }
         if self.transform != Transform::Raw {
             features.iter_mut().for_each(|feature| *feature = signed_log(*feature));
@@ -442,7 +476,7 @@ impl FeatureSource for Tracker {
     }
 
     fn sees_slopes(&self) -> bool {
-        self.schema == Schema::Relative
+        self.schema != Schema::Released
     }
 
     fn note(&mut self, proposal: &Proposal) {
@@ -459,7 +493,7 @@ impl FeatureSource for Tracker {
         self.is_improved = step.decrease() > 0.0;
         match self.schema {
             Schema::Released => self.learn_released(bundle, step),
-            Schema::Relative => self.learn_relative(bundle, step),
+            Schema::Relative | Schema::Told => self.learn_relative(bundle, step),
         }
         if self.is_improved || bundle.stamps()[self.centre] != self.centre_stamp {
             self.centre = bundle.newest();

@@ -21,14 +21,14 @@ mod proposer;
 mod real;
 
 pub(crate) use architecture::Layout;
-pub use architecture::{Architecture, Centre, Sampling, StepUnit};
+pub use architecture::{Architecture, Centre, Metric, Sampling, StepUnit};
 pub use checkpoint::Precision;
 pub(crate) use checkpoint::{CHECKPOINT_VERSION, Stored, Tensors};
 pub(crate) use features::{FeatureSource, Tracker};
 pub use features::{Schema, Transform};
 pub(crate) use model::network_of;
 pub use model::{Card, Model};
-pub(crate) use network::{Adjoint, Network, Tape};
+pub(crate) use network::{Adjoint, INITIAL_MIX, Network, Tape};
 pub use ops::attention::Attention;
 #[cfg(test)]
 pub(crate) use ops::check;

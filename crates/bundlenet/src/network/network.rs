@@ -3,8 +3,8 @@
 //! A row is an instance. Forward writes to a [`Tape`] everything that backward needs. In use the tape has one step,
 //! which is overwritten again and again. So training and use share the same code.
 
-use super::architecture::{Affine, Architecture, Layout};
-use super::features::Transform;
+use super::architecture::{Affine, Architecture, Centre, Layout, Metric};
+use super::features::{Schema, Transform};
 use super::ops::{lstm, matrix, sampling};
 use super::real::Real;
 use bundlenet_linalg::Stream;
@@ -26,8 +26,16 @@ const DECODER_DEVIATION: f64 = 0.01;
 /// Initial temperature of a learned centre, in units of the step length.
 const INITIAL_TEMPERATURE: f64 = 0.25;
 
+/// Initial share of the running factors of a metric.
+pub(crate) const INITIAL_MIX: f64 = 0.4;
+
 fn inverse_softplus(number: f64) -> f64 {
     number.exp_m1().ln()
+}
+
+/// The raw output of the initial mixture.
+fn initial_mix<S: Real>() -> S {
+    S::of((INITIAL_MIX / (1.0 - INITIAL_MIX)).ln())
 }
 
 impl<S: Real> Network<S> {
@@ -50,12 +58,71 @@ impl<S: Real> Network<S> {
         }
         let step = &mut weights[layout.decoders[0][1].bias.clone()];
         step[0] = S::of(inverse_softplus(1.0));
-        if let Some(temperature) = step.get_mut(1) {
-            *temperature = S::of(inverse_softplus(INITIAL_TEMPERATURE));
+        if architecture.centre == Centre::Learned {
+            step[1] = S::of(inverse_softplus(INITIAL_TEMPERATURE));
+        }
+        if architecture.metric == Metric::Scaled {
+            step[architecture.mix_output()] = initial_mix();
         }
         let inputs = architecture.inputs();
         let architecture = architecture.clone();
         Self { architecture, layout, weights, mean: vec![0.0; inputs], deviation: vec![1.0; inputs] }
+    }
+
+    /// The network with a metric, if it has none. The output for the mixture begins as in a new network.
+    pub(crate) fn with_metric(self) -> Self {
+        if self.architecture.metric == Metric::Scaled {
+            return self;
+        }
+        let at = self.architecture.outputs()[0];
+        let architecture = Architecture { metric: Metric::Scaled, ..self.architecture };
+        let layout = Layout::new(&architecture);
+        let mut weights = vec![S::ZERO; layout.total];
+        let layers = |layout: &Layout| {
+            let decoders = layout.decoders.clone().into_iter().flatten();
+            [layout.lstm.clone()].into_iter().chain(decoders).chain([layout.shortcut.clone()])
+        };
+        for (from, to) in layers(&self.layout).zip(layers(&layout)) {
+            let rows = [(&from.weights, &to.weights), (&from.bias, &to.bias)];
+            for (from_range, to_range) in rows {
+                let from_rows = self.weights[from_range.clone()].chunks_exact(from.outputs.max(1));
+                for (row, widened) in from_rows.zip(weights[to_range.clone()].chunks_exact_mut(to.outputs.max(1))) {
+                    let (before, after) = row.split_at(if from.outputs == to.outputs { row.len() } else { at });
+                    widened[..before.len()].copy_from_slice(before);
+                    let rest = widened.len() - after.len();
+                    widened[rest..].copy_from_slice(after);
+                }
+            }
+        }
+        weights[layout.decoders[0][1].bias.start + at] = initial_mix();
+        Self { architecture, layout, weights, ..self }
+    }
+
+    /// The network with inputs for the steps that remain, if it has none. They begin without influence.
+    pub(crate) fn with_budget(self) -> Self {
+        if self.architecture.features != Schema::Relative {
+            return self;
+        }
+        let (before, state) = (self.architecture.inputs(), self.architecture.state());
+        let architecture = Architecture { features: Schema::Told, ..self.architecture };
+        let layout = Layout::new(&architecture);
+        let more = architecture.inputs() - before;
+        let mut weights = Vec::with_capacity(layout.total);
+        // A matrix has a row for each input. Only these two read the features.
+        let widened = [self.layout.lstm.weights.clone(), self.layout.shortcut.weights.clone()];
+        let mut from = 0;
+        for range in widened.into_iter().filter(|range| !range.is_empty()) {
+            let width = range.len() / (before + state);
+            let at = range.start + before * width;
+            weights.extend_from_slice(&self.weights[from..at]);
+            weights.resize(weights.len() + more * width, S::ZERO);
+            from = at;
+        }
+        weights.extend_from_slice(&self.weights[from..]);
+        let (mut mean, mut deviation) = (self.mean, self.deviation);
+        mean.resize(architecture.inputs(), 0.0);
+        deviation.resize(architecture.inputs(), 1.0);
+        Self { architecture, layout, weights, mean, deviation }
     }
 
     /// Unit of the step length in a run, from its start point and the scaled function's value there.
@@ -370,5 +437,36 @@ impl<S: Real> Adjoint<S> {
     pub(crate) fn clear_state(&mut self) {
         self.state.fill(S::ZERO);
         self.cell.fill(S::ZERO);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::network::ops::check;
+
+    #[test]
+    fn inputs_for_the_steps_begin_without_influence() {
+        for shortcut in [true, false] {
+            let architecture = Architecture { hidden: 3, decoder: 4, shortcut, ..Architecture::default() };
+            let mut network = Network::<f64>::initial(&architecture, 2);
+            network.weights = check::numbers(network.weights.len(), 4);
+            let widened = network.clone().with_budget();
+            let (inputs, more) = (architecture.inputs(), widened.architecture.inputs());
+            assert!(more > inputs && widened.weights.len() == widened.layout.total);
+            let outputs = |network: &Network<f64>, extra: usize| {
+                let mut tape = Tape::new(&network.architecture, 1, 1);
+                let mut input = check::numbers(inputs, 5);
+                input.extend(vec![7.0; extra]);
+                input.extend(check::numbers(architecture.state(), 6));
+                tape.input[0].copy_from_slice(&input);
+                network.forward(&mut tape, 0);
+                tape.output.iter().flat_map(|output| output[0].to_vec()).collect::<Vec<f64>>()
+            };
+            // Sums of products are in another order.
+            for (found, expected) in outputs(&widened, more - inputs).into_iter().zip(outputs(&network, 0)) {
+                assert!((found - expected).abs() <= 1e-12 * (1.0 + expected.abs()), "{found} {expected}");
+            }
+        }
     }
 }

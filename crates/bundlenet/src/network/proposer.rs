@@ -2,14 +2,15 @@
 
 use std::sync::Arc;
 
-use bundlenet_linalg::vectors::dot;
+use bundlenet_linalg::simd::{flat, flat_mut};
+use bundlenet_linalg::vectors::{Padded, dot, multiply};
 
-use super::architecture::{Architecture, Centre};
+use super::architecture::{Architecture, Centre, StepUnit};
 use super::features::{FeatureSource, Tracker};
 use super::network::{Network, Tape};
 use super::ops::decoder::step_length;
 use super::real::Real;
-use crate::master::{Growth, MOST_CHANGE, Proposer, Proximity, Spent, crossing};
+use crate::master::{Growth, MOST_CHANGE, Proposer, Proximity, Spent, crossing, secant};
 use crate::model::{Bundle, CentrePolicy, FIRST_CUTS, Model, Proposal, Step};
 use crate::oracle::{Domain, Evaluation, Patience, bend};
 
@@ -33,15 +34,23 @@ pub(crate) struct NetworkProposer<S, E = Tracker> {
     sorted: Vec<S>,
     weighted: Vec<(usize, f64)>,
     slopes: Vec<f64>,
+    /// Factors on the step along each variable at the last proposal; empty without a metric.
+    factors: Padded,
+    /// Share of the running factors; `None` without a metric.
+    mix: Option<f64>,
     /// Tape of a single run. Runs in step share one tape.
     tape: Option<Tape<S>>,
     calibration: Option<Calibration>,
+    /// Whether the last step was shortened to the bound on the first one.
+    is_bounded: bool,
 }
 
 impl<S: Real, E: FeatureSource> NetworkProposer<S, E> {
     pub(crate) fn new(network: Arc<Network<S>>, source: E, domain: &Domain, start: &Evaluation) -> Self {
         let Architecture { hidden, .. } = network.architecture;
         let state = network.architecture.state();
+        // A unit of 1 is the paper's: it stays as it is.
+        let calibration = (network.architecture.step_unit == StepUnit::Start).then(|| Calibration::new(start));
         Self {
             domain: domain.clone(),
             unit: network.step_unit(&start.point, start.value),
@@ -57,15 +66,13 @@ impl<S: Real, E: FeatureSource> NetworkProposer<S, E> {
             sorted: Vec::with_capacity(FIRST_CUTS),
             weighted: Vec::with_capacity(FIRST_CUTS),
             slopes: Vec::with_capacity(FIRST_CUTS),
+            factors: Padded(vec![]),
+            mix: None,
             tape: None,
-            calibration: None,
+            calibration,
+            is_bounded: false,
             network,
         }
-    }
-
-    /// Switches on calibration, for functions unlike those in training.
-    pub(crate) fn calibrated(self, start: &Evaluation) -> Self {
-        Self { calibration: Some(Calibration::new(start)), ..self }
     }
 
     /// Factor from the last step length to a sensible one, if the last trial point was worse than the start: then the
@@ -84,6 +91,11 @@ impl<S: Real, E: FeatureSource> NetworkProposer<S, E> {
         &self.weights
     }
 
+    /// Whether the last step was shortened to the bound on the first one.
+    pub(crate) fn is_bounded(&self) -> bool {
+        self.is_bounded
+    }
+
     /// Unit of the step length.
     pub(crate) fn unit(&self) -> f64 {
         self.unit
@@ -92,6 +104,16 @@ impl<S: Real, E: FeatureSource> NetworkProposer<S, E> {
     /// Observations of the cuts at the last proposal.
     pub(crate) fn observed(&self) -> &[f64] {
         &self.observed
+    }
+
+    /// Factors on the step along each variable at the last proposal; empty without a metric.
+    pub(crate) fn factors(&self) -> &[f64] {
+        flat(&self.factors.0)
+    }
+
+    /// Share of the running factors at the last proposal, if there are any.
+    pub(crate) fn mix(&self) -> Option<f64> {
+        self.mix
     }
 
     pub(crate) fn keys(&self) -> &[S] {
@@ -121,9 +143,9 @@ impl<S: Real, E: FeatureSource> NetworkProposer<S, E> {
         self.weights.resize(self.places.len(), S::ZERO);
         attention.forward(&self.logits, &mut self.weights, &mut self.sorted);
         proposal.eta = step_length(raw[0], self.unit);
-        if let Some(length) = self.calibration.as_mut().and_then(|calibration| calibration.first_length.take()) {
-            proposal.eta = proposal.eta.min(length);
-        }
+        let bound = self.calibration.as_mut().and_then(|calibration| calibration.first_length.take());
+        self.is_bounded = bound.is_some_and(|length| length < proposal.eta);
+        proposal.eta = bound.map_or(proposal.eta, |length| proposal.eta.min(length));
         // Not in the paper: the slopes of the master at the first weights are one more observation of the cuts, so the
         // weights are computed a second time.
         if self.source.sees_slopes()
@@ -138,11 +160,32 @@ impl<S: Real, E: FeatureSource> NetworkProposer<S, E> {
         self.write_weights(bundle, proposal);
         bundle.aggregate(&proposal.weights, &mut proposal.direction);
         proposal.sigma = proposal.weights.iter().map(|&(place, weight)| weight * bundle.errors()[place]).sum();
-        proposal.norm_squared = dot(&proposal.direction.0, &proposal.direction.0);
+        self.write_factors(bundle, architecture, raw);
+        self.turn(proposal);
         self.source.note(proposal);
         if self.domain != Domain::Free {
             self.bend(bundle, proposal);
         }
+    }
+
+    /// Writes the factors on the step along each variable.
+    fn write_factors(&mut self, bundle: &Bundle, architecture: &Architecture, raw: &[S]) {
+        if let Some(scaling) = bundle.scaling() {
+            let mix = raw[architecture.mix_output()].sigmoid().wide();
+            self.mix = Some(mix);
+            scaling.write_factors(mix, &mut self.factors);
+        }
+    }
+
+    /// Turns the direction `w = G theta` into `M w`.
+    fn turn(&self, proposal: &mut Proposal) {
+        let direction = &mut proposal.direction;
+        if !self.factors.0.is_empty() {
+            let aggregate = proposal.aggregate.get_or_insert_with(|| Padded(vec![]));
+            aggregate.0.clone_from(&direction.0);
+            multiply(&mut direction.0, &self.factors.0);
+        }
+        proposal.norm_squared = dot(&proposal.aggregate().0, &proposal.direction.0);
     }
 
     /// Copies the recurrent state, and returns the outputs for this run.
@@ -225,15 +268,22 @@ impl<S: Real, E: FeatureSource> NetworkProposer<S, E> {
 
     /// Keeps the trial point in the domain: subtracts `mu` from `G theta`, as the exact master does.
     fn bend(&self, bundle: &Bundle, proposal: &mut Proposal) {
-        let Proposal { eta, direction, sigma, .. } = proposal;
+        let Proposal { eta, direction, aggregate, sigma, .. } = proposal;
         let entries = direction.numbers_mut(bundle.dim()).iter_mut().zip(&bundle.centre().point);
+        let factors = flat(&self.factors.0);
         for (index, (entry, &centre)) in entries.enumerate() {
             if let Some(bent) = bend(self.domain.limits(index), centre, *entry, *eta) {
                 *entry = bent.direction;
-                *sigma += bent.error;
+                match aggregate {
+                    Some(aggregate) => {
+                        flat_mut(&mut aggregate.0)[index] = bent.direction / factors[index];
+                        *sigma += bent.error / factors[index];
+                    }
+                    None => *sigma += bent.error,
+                }
             }
         }
-        proposal.norm_squared = dot(&direction.0, &direction.0);
+        proposal.norm_squared = dot(&proposal.aggregate().0, &proposal.direction.0);
     }
 }
 
@@ -247,12 +297,15 @@ struct Output<'t, S> {
 /// Bound on the first step, as a multiple of the first step of `adaptive`.
 const FIRST: f64 = 1.5;
 
-/// Corrects step lengths on functions unlike those in training.
+/// Corrects the unit of the step length on functions unlike those in training. It belongs to networks whose unit comes
+/// from the start: that of the paper is 1.
 struct Calibration {
     start_value: f64,
     /// Bound on the first step; `None` after that step.
     first_length: Option<f64>,
     growth: Growth,
+    /// Steps in which the unit has been compared with the way to the minimum along the direction.
+    compared: usize,
     /// Factor from the last step length to a sensible one, if the last trial point was worse than the start.
     lost: Option<f64>,
 }
@@ -262,16 +315,34 @@ impl Calibration {
         // A nonzero value gives a length that suits any function.
         let length = || FIRST * Proximity::adaptive(&start.point, start.value).eta();
         let first_length = (start.value != 0.0).then(length);
-        Self { start_value: start.value, first_length, growth: Growth::default(), lost: None }
+        Self { start_value: start.value, first_length, growth: Growth::default(), compared: 0, lost: None }
     }
 
-    /// Factor on the unit after a step.
-    fn factor(&mut self, step: &Step<'_>) -> f64 {
+    /// The unit after a step.
+    fn unit(&mut self, unit: f64, step: &Step<'_>) -> f64 {
         let is_lost = step.seen.value > self.start_value;
         self.lost = is_lost.then(|| crossing(step).clamp(1.0 / MOST_CHANGE, 1.0));
-        self.growth.factor(step).max(1.0)
+        let growth = self.growth.factor(step);
+        if growth > 1.0 {
+            return growth * unit;
+        }
+        if self.compared == COMPARED {
+            return unit;
+        }
+        self.compared += 1;
+        // A step that is far too long shows by the crossing of the two cuts, which is close to the centre.
+        let least = SECANT_FACTORS.0.min(2.0 * crossing(step)).max(1.0 / MOST_CHANGE);
+        let way = step.proposal.eta * secant(step).clamp(least, SECANT_FACTORS.1);
+        unit.clamp(way / BAND, way * BAND)
     }
 }
+
+/// Number of first steps in which the unit is compared with the way to the minimum along the direction.
+const COMPARED: usize = 2;
+/// Bounds on that way, as a multiple of the step.
+const SECANT_FACTORS: (f64, f64) = (0.3, 3.0);
+/// The unit stays within the way over this factor, and times it. It is so on the data sets of the training.
+const BAND: f64 = 3.0;
 
 /// Largest observed slope of the master, relative to the mean.
 const SLOPE_LIMIT: f64 = 5.0;
@@ -280,6 +351,7 @@ const SLOPE_LIMIT: f64 = 5.0;
 fn centre_policy<S: Real>(centre: Centre, raw: &[S], scale: f64) -> CentrePolicy {
     match centre {
         Centre::Softmin => CentrePolicy::Soft { temperature: 1.0, offset: 0.0 },
+        Centre::Hard => CentrePolicy::Hard,
         Centre::Learned => CentrePolicy::Soft { temperature: step_length(raw[1], scale), offset: raw[2].wide() },
     }
 }
@@ -297,7 +369,7 @@ impl<S: Real, E: FeatureSource> Proposer for NetworkProposer<S, E> {
 
     fn learn(&mut self, bundle: &Bundle, step: &Step<'_>) {
         if let Some(calibration) = &mut self.calibration {
-            self.unit *= calibration.factor(step);
+            self.unit = calibration.unit(self.unit, step);
         }
         self.source.learn(bundle, step);
     }

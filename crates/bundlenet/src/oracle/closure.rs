@@ -22,6 +22,7 @@ pub struct FnOracle<F> {
     function: F,
     domain: Domain,
     sense: Sense,
+    scales: Option<Vec<f64>>,
 }
 
 impl<F> FnOracle<F>
@@ -30,7 +31,7 @@ where
 {
     /// Minimises `function` over free variables.
     pub fn new(dim: usize, function: F) -> Self {
-        Self { dim, function, domain: Domain::Free, sense: Sense::Minimize }
+        Self { dim, function, domain: Domain::Free, sense: Sense::Minimize, scales: None }
     }
 
     /// Restricts the variables to `domain`.
@@ -44,6 +45,13 @@ where
     #[must_use]
     pub fn with_sense(mut self, sense: Sense) -> Self {
         self.sense = sense;
+        self
+    }
+
+    /// States the [scales](Oracle::scales) of the variables.
+    #[must_use]
+    pub fn with_scales(mut self, scales: Vec<f64>) -> Self {
+        self.scales = Some(scales);
         self
     }
 }
@@ -66,5 +74,9 @@ where
 
     fn sense(&self) -> Sense {
         self.sense
+    }
+
+    fn scales(&self) -> Option<Vec<f64>> {
+        self.scales.clone()
     }
 }

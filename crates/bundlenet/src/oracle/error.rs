@@ -25,8 +25,16 @@ pub enum EvaluationError {
     BoxLength { expected: usize, found: usize },
     #[error("the oracle's minimizer box is empty: expected entry {coordinate} of {lower} to be at most {upper}")]
     BoxEntry { coordinate: usize, lower: f64, upper: f64 },
+    #[error("the oracle's scales have the wrong length: expected {expected} numbers, found {found}")]
+    ScaleLength { expected: usize, found: usize },
+    #[error("the oracle has an unusable scale: expected entry {coordinate} from 1e-100 to 1e100, found {found}")]
+    Scale { coordinate: usize, found: f64 },
     #[error("the oracle is not a sum of components: expected a SumOracle")]
     NoSum,
+    #[error(
+        "the oracle has no method of its own: method barrier expected a StructuredOracle, and a problem of moderate size"
+    )]
+    NoStructure,
     #[error("evaluation {evaluation}: the point has the wrong length: expected {expected}, found {found}")]
     PointLength { evaluation: usize, expected: usize, found: usize },
     #[error("evaluation {evaluation}: the point is unusable: expected a finite entry {coordinate}, found {found}")]

@@ -6,6 +6,7 @@ use bundlenet_linalg::vectors::{Padded, all_within, scale};
 
 use super::{
     Domain, EvaluationError, Fingerprint, Interval, Lines, Minorants, Oracle, Patience, Primal, Sense, Solutions,
+    StructuredMethod,
 };
 
 /// Largest entry of a scaled subgradient. The squares of larger ones could not be added up.
@@ -30,6 +31,8 @@ pub struct Function<'a> {
     domain: Domain,
     sense: Sense,
     minimizer_box: Option<(Vec<f64>, Vec<f64>)>,
+    /// Scales of the variables, if the oracle states them.
+    scales: Option<Vec<f64>>,
     /// Scale of the run; 1 before [`Function::begin`].
     scale: f64,
     /// Coefficients of the linear part, minimised and scaled. `None` if the oracle is not a sum.
@@ -40,6 +43,8 @@ pub struct Function<'a> {
     multiplicities: Vec<f64>,
     /// Number of components that were evaluated.
     component_calls: usize,
+    /// Work of the oracle's own method, if it has one.
+    structured_work: Option<f64>,
     keeps_solutions: bool,
     evaluations: usize,
     most_evaluations: usize,
@@ -137,6 +142,7 @@ impl<'a> Function<'a> {
         }
         let domain = domain.simplified();
         let minimizer_box = minimizer_box(&domain, dim, oracle.minimizer_box())?;
+        let scales = scales(dim, oracle.scales())?;
         let linear: Option<Vec<f64>> =
             oracle.as_sum().map(|sum| sum.linear().iter().map(|entry| sense.sign() * entry).collect());
         if let Some(found) = linear.as_ref().map(Vec::len).filter(|&length| length != dim) {
@@ -144,17 +150,20 @@ impl<'a> Function<'a> {
         }
         let components = oracle.as_sum().map_or(1, |sum| sum.component_count());
         let multiplicities = multiplicities(oracle)?;
+        let structured_work = oracle.as_structured().and_then(|structured| structured.method_work());
         Ok(Self {
             oracle,
             dim,
             domain,
             sense,
             minimizer_box,
+            scales,
             scale: 1.0,
             linear,
             components,
             multiplicities,
             component_calls: 0,
+            structured_work: structured_work.filter(|work| work.is_finite() && *work >= 0.0),
             keeps_solutions: false,
             evaluations: 0,
             most_evaluations: usize::MAX,
@@ -263,9 +272,29 @@ impl<'a> Function<'a> {
         self.seconds
     }
 
+    /// Scales of the variables, if the oracle states them.
+    pub(crate) fn scales(&self) -> Option<&[f64]> {
+        self.scales.as_deref()
+    }
+
     /// Work of an evaluation, in nanoseconds.
     pub(crate) fn work(&self) -> f64 {
         self.oracle.work().filter(|work| work.is_finite() && *work >= 0.0).unwrap_or(DEAR)
+    }
+
+    /// Work of the oracle's own method, in nanoseconds, if it has one.
+    pub(crate) fn structured_work(&self) -> Option<f64> {
+        self.structured_work
+    }
+
+    /// The oracle's own method, for a relative gap of `tolerance`.
+    pub(crate) fn structured(&mut self, tolerance: f64) -> Option<Box<dyn StructuredMethod>> {
+        self.oracle.as_structured()?.method(tolerance)
+    }
+
+    /// A bound in the problem's own sense as a lower bound on the scaled function.
+    pub(crate) fn scaled_bound(&self, bound: f64) -> Option<f64> {
+        Some(self.factor() * bound).filter(|bound| bound.is_finite())
     }
 
     /// Scale of the run: the factor on values and subgradients, without the sign.
@@ -540,13 +569,14 @@ impl<'a> Function<'a> {
 
     /// Lower bound on the scaled function, proved by convex combinations of the components' minorants. Overwrites them.
     pub(crate) fn prove(&mut self, aggregate: &mut Lines) -> Option<f64> {
-        let (factor, patience, multiplicities) = (self.factor(), &self.patience, &self.multiplicities);
+        let (patience, multiplicities) = (&self.patience, &self.multiplicities);
+        aggregate.scale(1.0 / self.factor());
         let sum = self.oracle.as_sum()?;
-        aggregate.scale(1.0 / factor);
         if !multiplicities.is_empty() {
             aggregate.scale_each(|component| 1.0 / multiplicities[component]);
         }
-        sum.prove_until(aggregate, &|| patience.is_over()).map(|bound| factor * bound).filter(|bound| bound.is_finite())
+        let bound = sum.prove_until(aggregate, &|| patience.is_over())?;
+        self.scaled_bound(bound)
     }
 
     /// Fingerprints of all components, or one fingerprint of the whole function.
@@ -613,6 +643,21 @@ fn minimizer_box(domain: &Domain, dim: usize, own: Option<Corners>) -> Result<Op
     }
     check_box(dim, &corners)?;
     Ok(Some(corners))
+}
+
+/// Range of usable scales. Ratios of them stay finite.
+const SCALES: (f64, f64) = (1e-100, 1e100);
+
+/// Checks the scales of the variables: one for each, positive and finite.
+fn scales(expected: usize, scales: Option<Vec<f64>>) -> Result<Option<Vec<f64>>, EvaluationError> {
+    let Some(scales) = scales else { return Ok(None) };
+    if scales.len() != expected {
+        return Err(EvaluationError::ScaleLength { expected, found: scales.len() });
+    }
+    match scales.iter().position(|scale| !(SCALES.0..=SCALES.1).contains(scale)) {
+        Some(coordinate) => Err(EvaluationError::Scale { coordinate, found: scales[coordinate] }),
+        None => Ok(Some(scales)),
+    }
 }
 
 /// Checks the corners of a box: as many entries as variables, the lower ones not above the upper ones.

@@ -1,6 +1,7 @@
 //! The oracle: value and subgradient of the function to minimise, in one call.
 //!
-//! [`Oracle`] is the only trait that a problem has to implement. [`SumOracle`] and [`PrimalOracle`] are optional.
+//! [`Oracle`] is the only trait that a problem has to implement. [`SumOracle`], [`PrimalOracle`] and
+//! [`StructuredOracle`] are optional.
 //! [`Parallel`] makes all three of [`Components`], which it evaluates on several threads.
 //! [`Function`] is the adapter between oracles and methods: it checks numbers, flips the sense and scales.
 
@@ -14,6 +15,7 @@ mod minorants;
 mod parallel;
 mod patience;
 mod primal;
+mod structured;
 
 pub use check::{Case, Check, Diagnosis, Rule, Violation, check, check_points};
 pub use closure::FnOracle;
@@ -30,6 +32,7 @@ pub use patience::Interrupt;
 pub(crate) use patience::tests::Counted;
 pub(crate) use patience::{End, Patience};
 pub use primal::{Primal, PrimalOracle};
+pub use structured::{StructuredMethod, StructuredOracle, StructuredStep};
 
 /// Error of an oracle: any error, or a message.
 pub type OracleError = Box<dyn std::error::Error + Send + Sync>;
@@ -92,6 +95,13 @@ pub trait Oracle {
         None
     }
 
+    /// Typical size of each variable over the typical size of its entry of a subgradient, up to a common factor; positive.
+    /// The steps of a network in each variable are in proportion to it. It depends on the data alone. A network estimates
+    /// it from the subgradients if it is `None`.
+    fn scales(&self) -> Option<Vec<f64>> {
+        None
+    }
+
     /// The function as a sum of components, for oracles that also implement [`SumOracle`].
     fn as_sum(&mut self) -> Option<&mut dyn SumOracle> {
         None
@@ -100,6 +110,11 @@ pub trait Oracle {
     /// The oracle as a [`PrimalOracle`], for oracles that also return the solutions of their subproblems.
     /// An oracle that knows only after its first evaluation that it has none returns `None` from then on.
     fn as_primal(&mut self) -> Option<&mut dyn PrimalOracle> {
+        None
+    }
+
+    /// The oracle as a [`StructuredOracle`], for oracles that have a method of their own.
+    fn as_structured(&mut self) -> Option<&mut dyn StructuredOracle> {
         None
     }
 }

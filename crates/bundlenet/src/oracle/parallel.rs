@@ -91,6 +91,11 @@ pub trait Components: Sync {
         None
     }
 
+    /// As [`Oracle::scales`].
+    fn scales(&self) -> Option<Vec<f64>> {
+        None
+    }
+
     /// As [`SumOracle::multiplicity`]. [`Components::evaluate_component`] answers for one of the equal components.
     fn multiplicity(&self, component: usize) -> f64 {
         let _ = component;
@@ -409,6 +414,10 @@ impl<C: Components> Oracle for Parallel<C> {
 
     fn work(&self) -> Option<f64> {
         self.components.work()
+    }
+
+    fn scales(&self) -> Option<Vec<f64>> {
+        self.components.scales()
     }
 
     fn as_sum(&mut self) -> Option<&mut dyn SumOracle> {

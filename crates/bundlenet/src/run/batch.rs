@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::drive::{Run, Watch, drive};
 use super::settings::Settings;
 use super::solution::Solution;
-use crate::method::{NetworkMethod, network_method, propose_together};
+use crate::method::{NetworkMethod, Terms, network_method, propose_together};
 use crate::model::Model;
 use crate::network::{Network, Tape};
 use crate::oracle::{EvaluationError, Interrupt, Oracle};
@@ -21,7 +21,7 @@ pub(crate) struct Observed {
 
 /// Runs a network on several functions in step, on this thread.
 pub(crate) fn solve_in_step<'a>(
-    (network, max_cuts): (&Arc<Network<f32>>, usize),
+    (network, terms): (&Arc<Network<f32>>, Terms),
     oracles: Vec<(&'a mut dyn Oracle, Option<&[f64]>)>,
     settings: &Settings,
     interrupt: Option<&'a dyn Interrupt>,
@@ -30,7 +30,7 @@ pub(crate) fn solve_in_step<'a>(
     let mut runs: Vec<Run<'a, NetworkMethod>> = vec![];
     for (oracle, start) in oracles {
         let run = Run::begin(oracle, start, None, settings, interrupt, |function, start, _| {
-            Box::new(network_method(Arc::clone(network), function, &start, max_cuts, settings.tolerance))
+            Box::new(network_method(Arc::clone(network), function, &start, terms))
         });
         begun.push(run.map(|run| runs.push(run)));
     }

@@ -9,7 +9,7 @@ use super::runaway::Runaway;
 use super::settings::{Limits, Settings};
 use super::solution::{ROUND_OFF, Solution, Status, TraceRow};
 use super::state::{Memory, State};
-use crate::method::{Gap, Inherited, Minimize, Progress, StepReport, wants_components};
+use crate::method::{Gap, Inherited, Method, Minimize, Progress, StepReport, wants_components};
 use crate::model::{Saved, SavedCuts, StepLength};
 use crate::oracle::{CutsOf, Detail, End, Evaluation, EvaluationError, Function, Interrupt, Oracle, Patience, Primal};
 
@@ -54,6 +54,9 @@ impl<'a, M: Minimize + ?Sized> Run<'a, M> {
         let patience = Patience::new(begin, settings.limits.seconds, interrupt);
         let limit = settings.limits.oracle_calls;
         let mut function = Function::new(oracle)?.with_patience(patience).with_evaluations(limit);
+        if matches!(settings.method, Method::Barrier(_)) && function.structured_work().is_none() {
+            return Err(EvaluationError::NoStructure);
+        }
         if settings.primal {
             function.keep_solutions();
         }

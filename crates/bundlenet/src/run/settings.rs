@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::error::{InvalidSetting, at_least, positive, require};
-use crate::method::{BundleSettings, Method, listed};
+use crate::method::{Method, listed};
 
 /// The settings of a run.
 ///
@@ -49,10 +49,10 @@ impl Default for Settings {
 }
 
 impl Settings {
-    /// Settings for reference optima: the bundle method with cuts of each component, to a gap of 1e-9.
+    /// Settings for reference optima: the default method, to a gap of 1e-9.
     #[must_use]
     pub fn exact() -> Self {
-        Self { method: Method::Bundle(BundleSettings::default()), tolerance: 1e-9, ..Self::default() }
+        Self { tolerance: 1e-9, ..Self::default() }
     }
 
     /// Checks all values.
@@ -64,8 +64,8 @@ impl Settings {
         require(target.is_finite(), "limits.target", "a finite number", target)?;
         let is_usable = self.tolerance >= 0.0 && self.tolerance.is_finite();
         require(is_usable, "tolerance", "a nonnegative finite number", self.tolerance)?;
-        if self.primal && !self.method.has_cuts() {
-            let with_cuts = listed(&["auto", "hybrid", "bundle", "network"]);
+        if self.primal && !self.method.has_primal() {
+            let with_cuts = listed(&["auto", "hybrid", "bundle", "network", "barrier"]);
             let found = format!("method {}", self.method.name());
             return Err(InvalidSetting::new("primal", format!("method {with_cuts}"), found));
         }

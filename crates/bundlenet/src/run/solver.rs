@@ -10,7 +10,7 @@ use super::settings::Settings;
 use super::solution::Solution;
 use super::state::State;
 use crate::error::InvalidSetting;
-use crate::method::{Method, Minimize, make_method, runs_in_step};
+use crate::method::{Method, Minimize, Terms, make_method, runs_in_step};
 use crate::network::network_of;
 use crate::oracle::{EvaluationError, Interrupt, Oracle};
 
@@ -110,7 +110,7 @@ impl<'a> Solver<'a> {
         let start = (!point.is_empty() || start.is_some()).then_some(point.as_slice());
         let run: Run<'_, dyn Minimize> =
             Run::begin(oracle, start, Some(begun_with), &settings, interrupt, |function, start, inherited| {
-                make_method(&settings.method, settings.tolerance, function, start, inherited)
+                make_method(&settings.method, (settings.tolerance, settings.limits.steps), function, start, inherited)
             })?;
         let mut runs = [run];
         let has_state = state.is_some();
@@ -146,10 +146,12 @@ impl<'a> Solver<'a> {
             };
             return oracles.par_iter_mut().map(solve).collect();
         };
-        let (network, max_cuts) = (network_of(network.model.as_ref()), network.max_cuts);
+        let (cap, budget) = (network.max_cuts, network.told.budget(settings.limits.steps));
+        let network = network_of(network.model.as_ref());
+        let terms = Terms { cap, tolerance: settings.tolerance, budget };
         let groups = oracles.par_chunks_mut(runs_in_step(&network)).flat_map_iter(|group| {
             let runs = group.iter_mut().map(|oracle| (&mut **oracle as &mut dyn Oracle, None)).collect();
-            solve_in_step((&network, max_cuts), runs, settings, *interrupt)
+            solve_in_step((&network, terms), runs, settings, *interrupt)
                 .into_iter()
                 .map(|run| run.map(|run| run.solution))
         });

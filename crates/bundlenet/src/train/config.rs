@@ -53,9 +53,25 @@ pub struct DataSettings {
 pub enum Loss {
     /// Sum of the scaled values at the trial points, divided by the number of subproblems.
     Paper,
+    /// As `paper`, plus the value at the last centre with the weight of all trial points together. The released code of
+    /// the paper has this loss.
+    Released,
     /// Mean gap of the trial points in percent of the optimum. It does not depend on units.
     #[default]
     Gap,
+}
+
+/// How the learning rate of the first stage changes after the warm-up.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Schedule {
+    /// It stays.
+    Constant,
+    /// It is multiplied by `decay` after every `decay_epochs` epochs.
+    #[default]
+    Decay,
+    /// It falls along a cosine, to 0 after the last update.
+    Cosine,
 }
 
 /// First stage: gradients through unrolled iterations.
@@ -80,8 +96,12 @@ pub struct GradientSettings {
     pub rate: f64,
     /// Number of updates in which the rate grows from 0.
     pub warm_up: usize,
-    /// Factor on the rate after each epoch; above 0, at most 1.
+    /// How the rate changes after that.
+    pub schedule: Schedule,
+    /// Factor on the rate after every `decay_epochs` epochs, with the schedule `decay`; above 0, at most 1.
     pub decay: f64,
+    /// Epochs from one such factor to the next; at least 1.
+    pub decay_epochs: usize,
     /// Largest norm of a gradient; a longer one is scaled down; positive.
     pub clip: f64,
 }
@@ -98,7 +118,9 @@ impl Default for GradientSettings {
             discount: 0.999,
             rate: 3e-4,
             warm_up: 20,
+            schedule: Schedule::default(),
             decay: 0.9,
+            decay_epochs: 1,
             clip: 5.0,
         }
     }
@@ -126,7 +148,7 @@ pub enum Objective {
     /// Mean over the columns of the logarithm of the mean gap. For instances of one kind.
     #[default]
     Mean,
-    /// Mean over columns and instances of the logarithm of the gap, which counts as at least 1e-3 %. For instances of
+    /// Mean over columns and instances of the logarithm of the gap, which counts as at least 1e-4 %. For instances of
     /// many kinds.
     Each,
 }
@@ -178,11 +200,13 @@ pub struct ValidationSettings {
     pub updates: usize,
     /// Generations between two validations; at least 1.
     pub generations: usize,
+    /// A stage ends early after this number of validations without a new best one; at least 1. `None`: it never does.
+    pub patience: Option<usize>,
 }
 
 impl Default for ValidationSettings {
     fn default() -> Self {
-        Self { steps: vec![10, 25, 50, 100], updates: 50, generations: 10 }
+        Self { steps: vec![10, 25, 50, 100], updates: 50, generations: 10, patience: None }
     }
 }
 
@@ -202,6 +226,12 @@ impl Default for TrainSettings {
 }
 
 impl TrainSettings {
+    /// Whether training examples need their optima. The paper's loss does without.
+    pub(crate) fn needs_optima(&self) -> bool {
+        let measures_gaps = self.gradient.updates > 0 && self.gradient.loss == Loss::Gap;
+        measures_gaps || self.evolution.generations > 0
+    }
+
     /// Checks all values.
     ///
     /// # Errors
@@ -221,14 +251,33 @@ impl TrainSettings {
         let is_increasing = !columns.is_empty() && columns[0] > 0 && columns.is_sorted_by(|a, b| a < b);
         require(is_increasing, "validation.steps", "positive increasing numbers", format!("{columns:?}"))?;
         at_least("validation.updates", validation.updates, 1)?;
-        at_least("validation.generations", validation.generations, 1)
+        at_least("validation.generations", validation.generations, 1)?;
+        at_least("validation.patience", validation.patience.unwrap_or(1), 1)
     }
 }
 
 impl GradientSettings {
+    /// Learning rate of an update, on `count` training instances.
+    pub(crate) fn rate_at(&self, update: usize, count: usize) -> f64 {
+        let growth = ((update + 1) as f64 / self.warm_up.max(1) as f64).min(1.0);
+        let factor = match self.schedule {
+            Schedule::Constant => 1.0,
+            Schedule::Decay => {
+                let epochs = update * self.batch / count.max(1);
+                self.decay.powi(i32::try_from(epochs / self.decay_epochs).unwrap_or(i32::MAX))
+            }
+            Schedule::Cosine => {
+                let turn = update as f64 / self.updates.max(1) as f64 * std::f64::consts::PI;
+                0.5 * (1.0 + turn.cos())
+            }
+        };
+        self.rate * growth * factor
+    }
+
     fn check(&self) -> Result<(), InvalidSetting> {
-        let Self { batch, horizon, horizon_min, window, discount, rate, decay, clip, .. } = *self;
+        let Self { batch, horizon, horizon_min, window, discount, rate, decay, decay_epochs, clip, .. } = *self;
         at_least("gradient.batch", batch, 1)?;
+        at_least("gradient.decay_epochs", decay_epochs, 1)?;
         require((1..=100_000).contains(&horizon), "gradient.horizon", "from 1 to 100000", horizon)?;
         let least = horizon_min.unwrap_or(1);
         require((1..=horizon).contains(&least), "gradient.horizon_min", "from 1 to gradient.horizon", least)?;
@@ -242,11 +291,39 @@ impl GradientSettings {
 }
 
 impl EvolutionSettings {
-    fn check(&self) -> Result<(), InvalidSetting> {
+    /// Learning rate of a generation. It falls along a cosine.
+    pub(crate) fn rate_at(&self, generation: usize) -> f64 {
+        let turn = generation as f64 / self.generations as f64 * std::f64::consts::PI;
+        self.rate * (self.final_rate + (1.0 - self.final_rate) * 0.5 * (1.0 + turn.cos()))
+    }
+
+    pub(crate) fn check(&self) -> Result<(), InvalidSetting> {
         at_least("evolution.pairs", self.pairs, 1)?;
         at_least("evolution.batch", self.batch, 1)?;
         positive("evolution.deviation", self.deviation)?;
         positive("evolution.rate", self.rate)?;
         require((0.0..=1.0).contains(&self.final_rate), "evolution.final_rate", "from 0 to 1", self.final_rate)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rates_follow_their_schedule() {
+        let base = GradientSettings { updates: 100, batch: 2, rate: 1.0, warm_up: 0, ..GradientSettings::default() };
+        let rates = |settings: &GradientSettings| [0, 4, 5, 50, 99].map(|update| settings.rate_at(update, 10));
+        // Five updates are an epoch. Two ways to a power differ by round-off.
+        let powers = [0, 0, 1, 10, 19].map(|epoch| 0.9_f64.powi(epoch));
+        assert!(rates(&base).iter().zip(powers).all(|(rate, power)| (rate - power).abs() < 1e-12));
+        let slow = GradientSettings { decay_epochs: 10, ..base.clone() };
+        assert_eq!(rates(&slow), [1.0, 1.0, 1.0, 0.9, 0.9]);
+        assert_eq!(rates(&GradientSettings { schedule: Schedule::Constant, ..base.clone() }), [1.0; 5]);
+        let cosine = GradientSettings { schedule: Schedule::Cosine, ..base.clone() };
+        let [first, .., half, last] = rates(&cosine);
+        assert!(first == 1.0 && (half - 0.5).abs() < 1e-12 && last > 0.0 && last < 1e-3, "{half} {last}");
+        let warm = GradientSettings { warm_up: 10, schedule: Schedule::Constant, ..base };
+        assert_eq!(rates(&warm), [0.1, 0.5, 0.6, 1.0, 1.0]);
     }
 }

@@ -107,7 +107,8 @@ impl Folder {
         let text = toml::to_string(settings).map_err(std::io::Error::other);
         let text = text.map_err(|source| Error::Write { path: self.path("config.toml"), source })?;
         write_whole(&self.path("config.toml"), text.as_bytes())?;
-        let (flow, not_proved) = self.find_optima(&mut train, &mut validation, observer)?;
+        let needing = if settings.needs_optima() { &mut train[..] } else { &mut [] };
+        let (flow, not_proved) = self.find_optima(needing, &mut validation, observer)?;
         if flow.is_break() {
             return Ok(Finished::Interrupted);
         }
@@ -217,11 +218,12 @@ impl Folder {
         }
         let bytes = std::fs::read(&path).map_err(|source| Error::Read { path: path.clone(), source })?;
         let (stored, metadata): (_, StoredState) = Stored::read(&path, &bytes)?;
-        // More updates and generations are allowed: they do not change the steps done so far.
+        // More updates, generations or patience are allowed: they do not change the steps done so far.
         let comparable = |settings: &TrainSettings| {
             let mut settings = settings.clone();
             settings.gradient.updates = 0;
             settings.evolution.generations = 0;
+            settings.validation.patience = None;
             settings
         };
         if comparable(&metadata.settings) != comparable(settings) {
@@ -258,7 +260,7 @@ impl Folder {
         }))
     }
 
-    /// Sets the optimum of every instance, from `optima.json` if it is there. Also says which of them are not proved.
+    /// Sets the optima of instances, from `optima.json` if it is there. Also says which of them are not proved.
     fn find_optima(
         &self,
         train: &mut [Example],

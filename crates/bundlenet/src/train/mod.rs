@@ -8,15 +8,18 @@ mod example;
 mod folder;
 mod optima;
 mod optimizer;
+mod policy;
 mod rollout;
 mod trainer;
 mod unroll;
 
 pub use config::{
-    DataSettings, EvolutionSettings, Evolving, GradientSettings, Loss, Objective, TrainSettings, ValidationSettings,
+    DataSettings, EvolutionSettings, Evolving, GradientSettings, Loss, Objective, Schedule, TrainSettings,
+    ValidationSettings,
 };
 pub use example::{Example, MakeOracle, gap_percent, limited};
 pub use folder::{Event, Finished, train};
 pub use optima::{Optima, Optimum, not_proved};
+pub use policy::{Followed, LastStep, MakePolicy, Policy, View, evolve, follow};
 pub use rollout::{Rollout, rollout};
 pub use trainer::{Measurement, Report, Stage, Trainer};

@@ -5,6 +5,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use bundlenet_linalg::Stream;
+use bundlenet_linalg::vectors::{Padded, multiply};
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
@@ -13,8 +14,9 @@ use super::example::{Example, gap_percent, limited, magnitude};
 use super::optimizer::{Optimizer, clip};
 use super::unroll::{Subject, Unroll, Weight};
 use crate::error::{Error, InvalidSetting};
-use crate::method::{Method, NetworkSettings, runs_in_step};
-use crate::network::{Architecture, Card, Layout, Model, Network, StepUnit};
+use crate::method::{Method, NetworkSettings, Terms, runs_in_step};
+use crate::model::Scaling;
+use crate::network::{Architecture, Card, INITIAL_MIX, Layout, Metric, Model, Network, Schema};
 use crate::oracle::{EvaluationError, Function, crossed};
 use crate::run::{Limits, Settings, solve_in_step};
 
@@ -29,7 +31,7 @@ const UNIT_SHARE: f64 = 0.8;
 /// Smallest gap in the objective, in percent. Smaller gaps are zero up to rounding.
 const LEAST_GAP: f64 = 1e-6;
 /// Smallest gap of a single instance, in percent. Nearly solved instances should not outweigh the others.
-const LEAST_OF_EACH: f64 = 1e-3;
+const LEAST_OF_EACH: f64 = 1e-4;
 /// Training stops after this number of consecutive validations with signs of collapse.
 const PATIENCE: usize = 3;
 
@@ -60,6 +62,10 @@ pub struct Measurement {
     pub rate: f64,
     /// Mean gaps in percent, after the numbers of steps in the validation settings.
     pub gaps: Vec<f64>,
+    /// The same gaps of runs that are told their number of steps: one run for each. `None` if the network has no such
+    /// input.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub told_gaps: Option<Vec<f64>>,
     /// Mean of the logarithms of the gaps. Lower is better.
     pub score: f64,
     /// Mean step lengths at those steps.
@@ -134,11 +140,10 @@ impl Trainer {
     /// If the settings are invalid or an oracle fails.
     pub fn new(settings: TrainSettings, train: Vec<Example>, validation: Vec<Example>) -> Result<Self, Error> {
         settings.check()?;
-        let needs_optima = settings.evolution.generations > 0 || settings.gradient.loss == Loss::Gap;
         let lacks = |examples: &[Example], needs: bool| {
             examples.is_empty() || needs && examples.iter().any(|example| example.optimum.is_none())
         };
-        if lacks(&train, needs_optima) || lacks(&validation, true) {
+        if lacks(&train, settings.needs_optima()) || lacks(&validation, true) {
             let expected = "at least one for training and for validation, with their optima";
             return Err(InvalidSetting::new("examples", expected, "too few, or some without optimum").into());
         }
@@ -148,7 +153,7 @@ impl Trainer {
             None => {
                 let mut architecture = settings.network.clone();
                 if architecture.step_scale.is_none() {
-                    architecture.step_scale = Some(step_scale(&sample, architecture.step_unit)?);
+                    architecture.step_scale = Some(step_scale(&sample, &architecture)?);
                 }
                 let mut network = Network::initial(&architecture, settings.seed);
                 let steps = settings.validation.steps.last().copied().unwrap_or(100);
@@ -260,11 +265,10 @@ impl Trainer {
     /// If an oracle fails, numbers are no longer finite, or the network has collapsed. The best model is kept.
     pub fn advance(&mut self) -> Result<Option<Report>, Error> {
         self.begin()?;
-        let (gradient, evolution) = (&self.settings.gradient, &self.settings.evolution);
-        if self.state.updates < gradient.updates {
+        if !self.is_over(Stage::Gradient) {
             return self.update().map(Some);
         }
-        if self.state.generations < evolution.generations {
+        if !self.is_over(Stage::Evolution) {
             if self.state.generations == 0
                 && let Some(best) = &self.state.best
             {
@@ -273,6 +277,20 @@ impl Trainer {
             return self.evolve().map(Some);
         }
         Ok(None)
+    }
+
+    /// Whether a stage has done all it is to do, or has reached a plateau. The stage before another one is over.
+    fn is_over(&self, stage: Stage) -> bool {
+        let State { updates, generations, history, .. } = &self.state;
+        let patience = self.settings.validation.patience;
+        let has_plateau = patience.is_some_and(|patience| is_plateau(history, stage, patience));
+        match stage {
+            Stage::Gradient => {
+                let is_past = patience.is_some() && *generations > 0;
+                *updates >= self.settings.gradient.updates || has_plateau || is_past
+            }
+            Stage::Evolution => *generations >= self.settings.evolution.generations || has_plateau,
+        }
     }
 
     /// One update of the first stage.
@@ -308,7 +326,7 @@ impl Trainer {
                 gradient.rate or network.logit_scale may help"
             )));
         }
-        let rate = self.gradient_rate();
+        let rate = settings.rate_at(update, self.train.len());
         self.state.gradient.step(&mut self.state.network.weights, &gradient, rate, None);
         self.state.updates += 1;
         self.state.gradient_norm = Some(norm);
@@ -318,14 +336,6 @@ impl Trainer {
         let measurement = if is_due { Some(self.validate(Stage::Gradient, rate)?) } else { None };
         let (done, total) = (self.state.updates, settings.updates);
         Ok(Report { stage: Stage::Gradient, done, total, runs: chosen.len(), loss, measurement })
-    }
-
-    /// Learning rate of the present update: a warm-up, then a decay after each epoch.
-    fn gradient_rate(&self) -> f64 {
-        let settings = &self.settings.gradient;
-        let epoch = self.state.updates * settings.batch / self.train.len();
-        let growth = ((self.state.updates + 1) as f64 / settings.warm_up.max(1) as f64).min(1.0);
-        settings.rate * growth * settings.decay.powi(i32::try_from(epoch).unwrap_or(i32::MAX))
     }
 
     /// Gradient and loss over some instances of a batch.
@@ -360,6 +370,9 @@ impl Trainer {
             let power = i32::try_from(steps - 1 - step).unwrap_or(i32::MAX);
             let weight = settings.discount.powi(power) / (steps * batch) as f64;
             unroll.forward(weight, Some(&mut noise)).map_err(failed)?;
+            if step + 1 == steps && settings.loss == Loss::Released {
+                unroll.end(1.0 / batch as f64).map_err(failed)?;
+            }
             if (step + 1) % window == 0 || step + 1 == steps {
                 loss += unroll.backward(&mut gradient);
             }
@@ -372,7 +385,7 @@ impl Trainer {
         let settings = self.settings.evolution.clone();
         let generation = self.state.generations;
         let chosen = self.batch("evolution order", generation, settings.batch);
-        let examples: Vec<&Example> = chosen.iter().map(|&index| &self.train[index]).collect();
+        let examples = self.lessons(generation, &chosen);
         let weights = &self.state.network.weights;
         let network = self.network(weights);
         let scale = change_sizes(&network, settings.weights);
@@ -405,9 +418,7 @@ impl Trainer {
             let pull = (ranks[2 * pair] - ranks[2 * pair + 1]) / settings.pairs as f32;
             gradient.iter_mut().zip(noise).for_each(|(sum, entry)| *sum += pull * entry);
         }
-        let turn = generation as f64 / settings.generations as f64 * std::f64::consts::PI;
-        let fade = settings.final_rate + (1.0 - settings.final_rate) * 0.5 * (1.0 + turn.cos());
-        let rate = settings.rate * fade;
+        let rate = settings.rate_at(generation);
         self.state.evolution.step(&mut self.state.network.weights, &gradient, rate, Some(&scale));
         self.state.generations += 1;
         let loss = objectives.iter().sum::<f64>() / objectives.len() as f64;
@@ -421,6 +432,22 @@ impl Trainer {
         Ok(Report { stage: Stage::Evolution, done, total, runs, loss, measurement })
     }
 
+    /// The runs of a generation. If the network has an input for the number of steps, every other run is told one of
+    /// the columns, each column in turn.
+    fn lessons(&self, generation: usize, chosen: &[usize]) -> Vec<Lesson<'_>> {
+        let columns = self.settings.validation.steps.len();
+        let lesson = |(position, &index): (usize, &usize)| {
+            let is_told = self.hears_steps() && position % 2 == 1;
+            let told = is_told.then(|| (generation + position / 2) % columns);
+            Lesson { example: &self.train[index], told }
+        };
+        chosen.iter().enumerate().map(lesson).collect()
+    }
+
+    fn hears_steps(&self) -> bool {
+        self.settings.network.features == Schema::Told
+    }
+
     fn add_loss(&mut self, loss: f64) {
         self.state.losses.0 += loss;
         self.state.losses.1 += 1;
@@ -429,15 +456,12 @@ impl Trainer {
     /// Measures the gaps on the validation data.
     fn measure(&self, stage: Stage, rate: f64) -> Result<Measurement, Error> {
         let network = Arc::new(self.network(&self.state.network.weights));
-        let groups: Vec<Result<Outcome, Error>> = self
-            .validation
-            .par_chunks(VALIDATION_TASK)
-            .map(|group| evaluate(&network, &group.iter().collect::<Vec<_>>(), &self.settings.validation.steps))
-            .collect();
-        let mut total = Outcome::new(self.settings.validation.steps.len());
-        for (group, members) in groups.into_iter().zip(self.validation.chunks(VALIDATION_TASK)) {
-            total.add(&group?, members.len() as f64 / self.validation.len() as f64);
-        }
+        let untold = self.validation_outcome(&network, &[None])?;
+        let columns: Vec<Option<usize>> = (0..self.settings.validation.steps.len()).map(Some).collect();
+        let told = self.hears_steps().then(|| self.validation_outcome(&network, &columns)).transpose()?;
+        let objective = self.settings.evolution.objective;
+        let score = untold.score(objective);
+        let score = told.as_ref().map_or(score, |told| 0.5 * (score + told.score(objective)));
         let (sum, count) = self.state.losses;
         Ok(Measurement {
             stage,
@@ -446,11 +470,26 @@ impl Trainer {
             loss: (count > 0).then(|| sum / count as f64),
             gradient_norm: self.state.gradient_norm,
             rate,
-            score: total.score(self.settings.evolution.objective),
-            gaps: total.gaps,
-            step_lengths: total.step_lengths,
-            entropy: total.entropy,
+            score,
+            gaps: untold.gaps(),
+            told_gaps: told.map(|told| told.gaps()),
+            step_lengths: untold.mean_step_lengths(),
+            entropy: untold.entropy / untold.runs.max(1) as f64,
         })
+    }
+
+    /// Runs a network on all validation data, once for each of the columns that it is told.
+    fn validation_outcome(&self, network: &Arc<Network<f32>>, told: &[Option<usize>]) -> Result<Outcome, Error> {
+        let columns = &self.settings.validation.steps;
+        let lessons: Vec<Lesson<'_>> =
+            told.iter().flat_map(|&told| self.validation.iter().map(move |example| Lesson { example, told })).collect();
+        let groups: Vec<Result<Outcome, Error>> =
+            lessons.par_chunks(VALIDATION_TASK).map(|group| evaluate(network, group, columns)).collect();
+        let mut total = Outcome::new(columns.len());
+        for group in groups {
+            total.add(&group?);
+        }
+        Ok(total)
     }
 
     fn validate(&mut self, stage: Stage, rate: f64) -> Result<Measurement, Error> {
@@ -519,23 +558,37 @@ impl Trainer {
     }
 }
 
+/// Whether the last `patience` validations are all of this stage and brought no new best score.
+fn is_plateau(history: &[Measurement], stage: Stage, patience: usize) -> bool {
+    let Some(before) = history.len().checked_sub(patience) else { return false };
+    let (earlier, last) = history.split_at(before);
+    let best = |part: &[Measurement]| part.iter().map(|line| line.score).fold(f64::INFINITY, f64::min);
+    !earlier.is_empty() && last.iter().all(|line| line.stage == stage) && best(last) >= best(earlier)
+}
+
 /// The network of a checkpoint. It must have the given architecture. Its scale of the step length is used unless the
 /// architecture sets another one.
 fn start_from(path: &Path, wanted: &Architecture) -> Result<Network<f32>, Error> {
     let model = Model::load(path)?;
-    let step_scale = wanted.step_scale.or(model.architecture().step_scale);
-    let found = Architecture { step_scale, ..model.architecture().clone() };
+    let mut network = Network::clone(model.network());
+    if wanted.metric == Metric::Scaled {
+        network = network.with_metric();
+    }
+    if wanted.features == Schema::Told {
+        network = network.with_budget();
+    }
+    let step_scale = wanted.step_scale.or(network.architecture.step_scale);
+    let found = Architecture { step_scale, ..network.architecture.clone() };
     if found != (Architecture { step_scale, ..wanted.clone() }) {
         let (path, expected) = (path.to_path_buf(), format!("the architecture of the settings, {wanted:?}"));
         return Err(Error::Content { path, expected, found: format!("{found:?}") });
     }
-    let mut network = Network::clone(model.network());
     network.architecture = found;
     Ok(network)
 }
 
 /// Ranks from -1/2 to 1/2. Equal numbers share their mean rank.
-fn centred_ranks(numbers: &[f64]) -> Vec<f32> {
+pub(crate) fn centred_ranks(numbers: &[f64]) -> Vec<f32> {
     let mut order: Vec<usize> = (0..numbers.len()).collect();
     order.sort_by(|&a, &b| numbers[a].total_cmp(&numbers[b]));
     let mut ranks = vec![0.0; numbers.len()];
@@ -577,64 +630,135 @@ fn change_sizes(network: &Network<f32>, evolving: Evolving) -> Vec<f32> {
     sizes
 }
 
-/// Mean results of the runs of a network.
+/// A run of an evaluation.
+#[derive(Clone, Copy)]
+struct Lesson<'a> {
+    example: &'a Example,
+    /// Index of the column whose steps the network is told. The run ends there, and only that column counts.
+    told: Option<usize>,
+}
+
+/// Sums over the runs of a network.
 struct Outcome {
+    runs: usize,
+    /// By column: gaps, their number, step lengths.
     gaps: Vec<f64>,
-    /// Mean logarithm of the gaps, over all columns and instances.
-    logarithm: f64,
+    counts: Vec<usize>,
     step_lengths: Vec<f64>,
+    /// Logarithms of the gaps, over all columns and runs.
+    logarithm: f64,
     entropy: f64,
 }
 
 impl Outcome {
     fn new(columns: usize) -> Self {
-        Self { gaps: vec![0.0; columns], logarithm: 0.0, step_lengths: vec![0.0; columns], entropy: 0.0 }
+        let zeros = vec![0.0; columns];
+        let counts = vec![0; columns];
+        Self { runs: 0, gaps: zeros.clone(), counts, step_lengths: zeros, logarithm: 0.0, entropy: 0.0 }
     }
 
-    fn add(&mut self, other: &Self, weight: f64) {
-        self.gaps.iter_mut().zip(&other.gaps).for_each(|(sum, gap)| *sum += weight * gap);
-        self.step_lengths.iter_mut().zip(&other.step_lengths).for_each(|(sum, length)| *sum += weight * length);
-        self.logarithm += weight * other.logarithm;
-        self.entropy += weight * other.entropy;
+    fn add(&mut self, other: &Self) {
+        self.runs += other.runs;
+        self.gaps.iter_mut().zip(&other.gaps).for_each(|(sum, gap)| *sum += gap);
+        self.counts.iter_mut().zip(&other.counts).for_each(|(sum, count)| *sum += count);
+        self.step_lengths.iter_mut().zip(&other.step_lengths).for_each(|(sum, length)| *sum += length);
+        self.logarithm += other.logarithm;
+        self.entropy += other.entropy;
+    }
+
+    /// Adds the gap of a run at a column, with its step length there.
+    fn note(&mut self, column: usize, gap: f64, step_length: f64) {
+        self.gaps[column] += gap;
+        self.counts[column] += 1;
+        self.step_lengths[column] += step_length;
+        self.logarithm += gap.max(LEAST_OF_EACH).ln();
+    }
+
+    /// Means over the runs that have the column.
+    fn means<'a>(&'a self, sums: &'a [f64]) -> impl Iterator<Item = f64> + 'a {
+        sums.iter().zip(&self.counts).map(|(sum, &count)| sum / count.max(1) as f64)
+    }
+
+    fn gaps(&self) -> Vec<f64> {
+        self.means(&self.gaps).collect()
+    }
+
+    fn mean_step_lengths(&self) -> Vec<f64> {
+        self.means(&self.step_lengths).collect()
     }
 
     /// Value of the objective; lower is better.
     fn score(&self, objective: Objective) -> f64 {
         match objective {
             Objective::Mean => {
-                self.gaps.iter().map(|gap| gap.max(LEAST_GAP).ln()).sum::<f64>() / self.gaps.len() as f64
+                let seen = self.means(&self.gaps).zip(&self.counts).filter(|(_, count)| **count > 0);
+                mean_logarithm(&seen.map(|(gap, _)| gap).collect::<Vec<f64>>())
             }
-            Objective::Each => self.logarithm,
+            Objective::Each => self.logarithm / self.counts.iter().sum::<usize>().max(1) as f64,
         }
     }
 }
 
-/// Runs a network on examples in step. Measures the gaps of the best values after the numbers of steps in `columns`.
-fn evaluate(network: &Arc<Network<f32>>, examples: &[&Example], columns: &[usize]) -> Result<Outcome, Error> {
-    let settings = run_settings(columns.last().copied().unwrap_or(1));
-    let mut total = Outcome::new(columns.len());
-    let share = 1.0 / examples.len() as f64;
-    for group in examples.chunks(runs_in_step(network)) {
-        let mut oracles: Vec<_> = group.iter().map(|example| (example.oracle)()).collect();
-        let runs =
-            oracles.iter_mut().zip(group).map(|(oracle, example)| (&mut **oracle as _, example.start.as_deref()));
-        let runs = solve_in_step((network, NetworkSettings::default().max_cuts), runs.collect(), &settings, None);
-        for (run, example) in runs.into_iter().zip(group) {
-            let run = run.map_err(|source| example.failed(source))?;
-            let trace = run.solution.trace;
-            let optimum = example.optimum.unwrap_or(0.0);
-            for (index, &column) in columns.iter().enumerate() {
-                // A run that ended early keeps its best value.
-                let best = trace[column.min(trace.len() - 1)].best;
-                let gap = gap_percent(best, optimum);
-                total.gaps[index] += share * gap;
-                total.logarithm += share * gap.max(LEAST_OF_EACH).ln() / columns.len() as f64;
-                total.step_lengths[index] += share * run.step_lengths.get(column - 1).copied().unwrap_or(0.0);
-            }
-            total.entropy += share * run.entropy;
+/// Mean over columns of the logarithm of mean gaps.
+fn mean_logarithm(gaps: &[f64]) -> f64 {
+    gaps.iter().map(|gap| gap.max(LEAST_GAP).ln()).sum::<f64>() / gaps.len().max(1) as f64
+}
+
+/// Value of an objective, from the gaps of each instance by column; lower is better.
+pub(crate) fn objective_of(gaps: &[Vec<f64>], objective: Objective) -> f64 {
+    let columns = gaps.first().map_or(0, Vec::len);
+    let mean = |column: usize| gaps.iter().map(|gaps| gaps[column]).sum::<f64>() / gaps.len() as f64;
+    match objective {
+        Objective::Mean => mean_logarithm(&(0..columns).map(mean).collect::<Vec<f64>>()),
+        Objective::Each => {
+            let logarithms = gaps.iter().flatten().map(|gap| gap.max(LEAST_OF_EACH).ln());
+            logarithms.sum::<f64>() / (gaps.len() * columns) as f64
         }
     }
+}
+
+/// Runs a network on examples. Measures the gaps of the best values after the numbers of steps in `columns`. Runs with
+/// the same knowledge go in step.
+fn evaluate(network: &Arc<Network<f32>>, lessons: &[Lesson<'_>], columns: &[usize]) -> Result<Outcome, Error> {
+    let mut total = Outcome::new(columns.len());
+    let mut sorted = lessons.to_vec();
+    sorted.sort_by_key(|lesson| lesson.told);
+    let alike = sorted.chunk_by(|a, b| a.told == b.told);
+    for group in alike.flat_map(|alike| alike.chunks(runs_in_step(network))) {
+        run_group(network, group, columns, &mut total)?;
+    }
     Ok(total)
+}
+
+/// Runs a network on examples in step. All are told the same.
+fn run_group(
+    network: &Arc<Network<f32>>,
+    group: &[Lesson<'_>],
+    columns: &[usize],
+    total: &mut Outcome,
+) -> Result<(), Error> {
+    let told = group.first().and_then(|lesson| lesson.told);
+    let budget = told.map(|column| columns[column]);
+    let settings = run_settings(budget.or(columns.last().copied()).unwrap_or(1));
+    let terms = Terms { cap: NetworkSettings::default().max_cuts, tolerance: settings.tolerance, budget };
+    let mut oracles: Vec<_> = group.iter().map(|lesson| (lesson.example.oracle)()).collect();
+    let runs =
+        oracles.iter_mut().zip(group).map(|(oracle, lesson)| (&mut **oracle as _, lesson.example.start.as_deref()));
+    let runs = solve_in_step((network, terms), runs.collect(), &settings, None);
+    for (run, Lesson { example, .. }) in runs.into_iter().zip(group) {
+        let run = run.map_err(|source| example.failed(source))?;
+        let trace = run.solution.trace;
+        let optimum = example.optimum.unwrap_or(0.0);
+        for (index, &column) in columns.iter().enumerate().filter(|(index, _)| told.is_none_or(|told| told == *index)) {
+            // A run that ended early keeps its best value.
+            let best = trace[column.min(trace.len() - 1)].best;
+            let step_length = run.step_lengths.get(column - 1).copied().unwrap_or(0.0);
+            total.note(index, gap_percent(best, optimum), step_length);
+        }
+        total.runs += 1;
+        total.entropy += run.entropy;
+    }
+    Ok(())
 }
 
 fn run_settings(steps: usize) -> Settings {
@@ -643,19 +767,19 @@ fn run_settings(steps: usize) -> Settings {
 }
 
 /// Factor on the unit of the step length. With it, a step is a share of the way to the minimum along the first
-/// subgradient, in the median over examples.
-fn step_scale(examples: &[Example], unit: StepUnit) -> Result<f64, Error> {
+/// direction, in the median over examples.
+fn step_scale(examples: &[Example], architecture: &Architecture) -> Result<f64, Error> {
     let ways: Vec<Result<f64, Error>> = examples
         .par_iter()
-        .map(|example| way_to_minimum(example, unit).map_err(|source| example.failed(source)))
+        .map(|example| way_to_minimum(example, architecture).map_err(|source| example.failed(source)))
         .collect();
     let mut ways: Vec<f64> = ways.into_iter().collect::<Result<_, _>>()?;
     ways.sort_unstable_by(f64::total_cmp);
     Ok(UNIT_SHARE * ways[ways.len() / 2])
 }
 
-/// Step length of the scaled function's minimum along the first subgradient, in units of the run.
-fn way_to_minimum(example: &Example, unit: StepUnit) -> Result<f64, EvaluationError> {
+/// Step length of the scaled function's minimum along the first direction of a new network, in units of the run.
+fn way_to_minimum(example: &Example, architecture: &Architecture) -> Result<f64, EvaluationError> {
     let mut oracle = (example.oracle)();
     let mut function = Function::new(&mut *oracle)?;
     let dim = function.dim();
@@ -666,10 +790,14 @@ fn way_to_minimum(example: &Example, unit: StepUnit) -> Result<f64, EvaluationEr
     if norm == 0.0 {
         return Ok(1.0);
     }
+    let way = match architecture.metric {
+        Metric::Plain => first,
+        Metric::Scaled => scaled(&first, function.scales()),
+    };
     let domain = function.domain().clone();
     let mut is_held = vec![false; dim];
     let mut slope_at = |length: f64| {
-        for ((entry, origin), slope) in point.iter_mut().zip(&start).zip(&first) {
+        for ((entry, origin), slope) in point.iter_mut().zip(&start).zip(&way) {
             *entry = origin - length * slope / norm;
         }
         // A coordinate at its bound does not move any more.
@@ -678,7 +806,7 @@ fn way_to_minimum(example: &Example, unit: StepUnit) -> Result<f64, EvaluationEr
         });
         domain.project(&mut point);
         function.evaluate(&point, &mut subgradient)?;
-        let moving = subgradient.iter().zip(&first).zip(&is_held).filter(|(_, is_held)| !**is_held);
+        let moving = subgradient.iter().zip(&way).zip(&is_held).filter(|(_, is_held)| !**is_held);
         Ok::<f64, EvaluationError>(-moving.map(|((a, b), _)| a * b).sum::<f64>())
     };
     // The slope increases along the way. Double until it is positive, then bisect.
@@ -690,7 +818,16 @@ fn way_to_minimum(example: &Example, unit: StepUnit) -> Result<f64, EvaluationEr
         let middle = 0.5 * (low + high);
         if slope_at(middle)? < 0.0 { low = middle } else { high = middle }
     }
-    Ok(0.5 * (low + high) / unit.of(&start, value / norm))
+    Ok(0.5 * (low + high) / architecture.step_unit.of(&start, value / norm))
+}
+
+/// The first direction of a new network with a metric.
+fn scaled(first: &[f64], scales: Option<&[f64]>) -> Vec<f64> {
+    let mut direction = Padded::of(first);
+    let mut factors = Padded(vec![]);
+    Scaling::new(scales, &direction).write_factors(INITIAL_MIX, &mut factors);
+    multiply(&mut direction.0, &factors.0);
+    direction.numbers(first.len()).to_vec()
 }
 
 /// Mean and standard deviation of the features along runs of a network.
@@ -753,6 +890,7 @@ impl Sums {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::network::StepUnit;
     use crate::oracle::{Domain, FnOracle};
 
     /// `|x - 3| + |y - 4|` from 0. The bounded case has a third variable that tends to negative values.
@@ -769,13 +907,40 @@ mod tests {
                 Box::new(FnOracle::new(dim, distance).with_domain(domain.clone()))
             });
             let example = Example { name: "distance".to_string(), oracle, start: None, optimum: None };
-            way_to_minimum(&example, StepUnit::One).unwrap()
+            let plain = Architecture { step_unit: StepUnit::One, metric: Metric::Plain, ..Architecture::default() };
+            way_to_minimum(&example, &plain).unwrap()
         };
         // Along (1, 1) / sqrt(2) the slope vanishes between 3 and 4; a bound holds the third variable at 0.
         let (free, bounded) = (way(2, Domain::Free), way(3, Domain::Nonnegative));
         let root = |number: f64| number.sqrt();
         assert!(free >= 3.0 * root(2.0) - 0.01 && free <= 4.0 * root(2.0) + 0.01, "{free}");
         assert!(bounded >= 3.0 * root(3.0) - 0.01 && bounded <= 4.0 * root(3.0) + 0.01, "{bounded}");
+    }
+
+    #[test]
+    fn a_plateau_needs_validations_of_one_stage_without_a_new_best() {
+        let line = |stage: Stage, score: f64| Measurement {
+            stage,
+            updates: 0,
+            generations: 0,
+            loss: None,
+            gradient_norm: None,
+            rate: 0.0,
+            gaps: vec![],
+            told_gaps: None,
+            score,
+            step_lengths: vec![],
+            entropy: 1.0,
+        };
+        let scores = |scores: &[f64]| scores.iter().map(|score| line(Stage::Gradient, *score)).collect::<Vec<_>>();
+        let ends = |history: &[Measurement], patience: usize| is_plateau(history, Stage::Gradient, patience);
+        assert!(ends(&scores(&[3.0, 1.0, 2.0, 1.0]), 2) && ends(&scores(&[1.0, 1.0]), 1));
+        assert!(!ends(&scores(&[3.0, 1.0, 2.0, 0.9]), 2) && !ends(&scores(&[3.0, 1.0, 2.0]), 2));
+        // The validations before the first do not exist.
+        assert!(!ends(&scores(&[1.0, 2.0]), 2) && !ends(&[], 1));
+        let mut mixed = scores(&[1.0, 2.0]);
+        mixed.push(line(Stage::Evolution, 2.0));
+        assert!(!is_plateau(&mixed, Stage::Evolution, 2) && is_plateau(&mixed, Stage::Evolution, 1));
     }
 
     #[test]

@@ -10,10 +10,10 @@ use bundlenet_linalg::Stream;
 use bundlenet_linalg::simd::flat;
 use bundlenet_linalg::vectors::Padded;
 
-use crate::method::{BundleMethod, Minimize, Progress, network_method_with, propose_together};
-use crate::model::{CentrePolicy, Model, Proposal};
+use crate::method::{BundleMethod, Minimize, Progress, Terms, network_method_with, propose_together};
+use crate::model::{Bundle, CentrePolicy, Model, Proposal};
 use crate::network::{
-    Adjoint, Architecture, FeatureSource, Network, NetworkProposer, Real, Tape, Tracker, step_length_slope,
+    Adjoint, Architecture, Centre, FeatureSource, Network, NetworkProposer, Real, Tape, Tracker, step_length_slope,
 };
 use crate::oracle::{Detail, Domain, Evaluation, EvaluationError, Function, Oracle};
 
@@ -35,6 +35,14 @@ struct Episode<'a, S: Real, E: FeatureSource> {
     /// Weight of a value of the scaled function in the loss.
     weight: f64,
     is_over: bool,
+    end: Option<End>,
+}
+
+/// The value at the last centre, as a part of the loss.
+struct End {
+    weight: f64,
+    value: f64,
+    subgradient: Vec<f64>,
 }
 
 /// The data of a step that backward needs.
@@ -44,13 +52,20 @@ struct Record<S> {
     trial: Vec<f64>,
     value: f64,
     eta: f64,
+    /// Unit of the step length, and whether the step was shortened to a bound.
+    unit: f64,
+    is_bounded: bool,
     /// Aggregate of the subgradients, and whether each coordinate of the trial point is at its bound.
     direction: Vec<f64>,
     is_held: Vec<bool>,
+    /// Factors on the step along each variable, empty without a metric, and the share of the running ones.
+    factors: Vec<f64>,
+    mix: Option<f64>,
     weights: Vec<S>,
     observed: Vec<f64>,
     newest: usize,
     policy: CentrePolicy,
+    is_serious: bool,
     /// Weight of the value at the trial point in the loss.
     weight: f64,
 }
@@ -81,12 +96,17 @@ impl<S: Real> Record<S> {
             trial: vec![],
             value: 0.0,
             eta: *eta,
+            unit: proposer.unit(),
+            is_bounded: proposer.is_bounded(),
             direction,
             is_held,
+            factors: proposer.factors().to_vec(),
+            mix: proposer.mix(),
             weights: proposer.weights().to_vec(),
             observed: proposer.observed().to_vec(),
             newest: bundle.newest(),
             policy: *centre_policy,
+            is_serious: false,
             weight: weight * episode.weight,
         }
     }
@@ -116,7 +136,7 @@ impl<'a, S: Real> Unroll<'a, S> {
         subjects: Vec<Subject<'a>>,
         window: usize,
     ) -> Result<Self, EvaluationError> {
-        Self::with_source(network, subjects, window, Tracker::new)
+        Self::with_source(network, subjects, window, |architecture, start| Tracker::new(architecture, start, None))
     }
 }
 
@@ -138,9 +158,10 @@ impl<'a, S: Real, E: FeatureSource> Unroll<'a, S, E> {
                 Weight::OfScaledValue(weight) => weight,
             };
             let source = source(&network.architecture, &start);
-            let method = network_method_with(Arc::clone(&network), source, &function, &start, (usize::MAX, 0.0));
+            let terms = Terms { cap: usize::MAX, tolerance: 0.0, budget: None };
+            let method = network_method_with(Arc::clone(&network), source, &function, &start, terms);
             let is_over = start.is_stationary(function.domain());
-            episodes.push(Episode { function, method, records: vec![], weight, is_over });
+            episodes.push(Episode { function, method, records: vec![], weight, is_over, end: None });
         }
         let rows = episodes.len();
         let tape = Tape::new(&network.architecture, rows, window);
@@ -162,7 +183,8 @@ impl<'a, S: Real, E: FeatureSource> Unroll<'a, S, E> {
         for episode in self.episodes.iter_mut().filter(|episode| !episode.is_over) {
             let mut record = Record::before(episode, weight);
             match episode.method.step(&mut episode.function)? {
-                Progress::Step(_) => {
+                Progress::Step(report) => {
+                    record.is_serious = report.is_serious == Some(true);
                     let seen = episode.method.last_seen();
                     record.trial.extend_from_slice(&seen.point);
                     record.value = seen.value;
@@ -175,10 +197,23 @@ impl<'a, S: Real, E: FeatureSource> Unroll<'a, S, E> {
         Ok(())
     }
 
+    /// Ends the runs: adds the value at each centre to the loss of the present window, with the given weight. Takes one
+    /// evaluation.
+    pub(crate) fn end(&mut self, weight: f64) -> Result<(), EvaluationError> {
+        for Episode { function, method, weight: own, end, .. } in &mut self.episodes {
+            let centre = &method.model().centre().point;
+            let mut subgradient = vec![0.0; centre.len()];
+            let value = function.evaluate(centre, &mut subgradient)?;
+            *end = Some(End { weight: weight * *own, value, subgradient });
+        }
+        Ok(())
+    }
+
     /// Adds the gradient of the window's loss to `gradient` and begins a new window. Returns the loss.
     pub(crate) fn backward(&mut self, gradient: &mut [S]) -> f64 {
         let steps = self.steps;
-        let mut loss = 0.0;
+        let ends = self.episodes.iter().filter_map(|episode| episode.end.as_ref());
+        let mut loss: f64 = ends.map(|end| end.weight * end.value).sum();
         self.adjoint.clear_state();
         let mut pulls: Vec<Pull<S>> = self.episodes.iter().map(Pull::new).collect();
         for step in (0..steps).rev() {
@@ -201,7 +236,10 @@ impl<'a, S: Real, E: FeatureSource> Unroll<'a, S, E> {
     /// Begins a new window without computing gradients.
     pub(crate) fn forget(&mut self) {
         self.steps = 0;
-        self.episodes.iter_mut().for_each(|episode| episode.records.clear());
+        for episode in &mut self.episodes {
+            episode.records.clear();
+            episode.end = None;
+        }
     }
 
     /// Trial points and values of a run in the current window.
@@ -228,8 +266,9 @@ struct Pull<S> {
 impl<S: Real> Pull<S> {
     fn new<E: FeatureSource>(episode: &Episode<'_, S, E>) -> Self {
         let dim = episode.method.model().dim();
+        let by_end = |end: &End| end.subgradient.iter().map(|entry| end.weight * entry).collect();
         Self {
-            centre: vec![0.0; dim],
+            centre: episode.end.as_ref().map_or_else(|| vec![0.0; dim], by_end),
             centre_value: 0.0,
             keys: vec![S::ZERO; episode.method.proposer().keys().len()],
             trial: Padded::zeros(dim),
@@ -252,7 +291,7 @@ impl<S: Real> Pull<S> {
 
         // centre' = r trial + (1 - r) centre, also for the values, with r = sigmoid(-rise / temperature + offset).
         let rise = record.value - record.centre_value;
-        let share = record.policy.share(false, rise, 0.0, None);
+        let share = record.policy.share(record.is_serious, rise, 0.0, None);
         let (temperature, slope) = match record.policy {
             CentrePolicy::Soft { temperature, .. } => (temperature, share * (1.0 - share)),
             CentrePolicy::Hard | CentrePolicy::Parabola { .. } | CentrePolicy::Reach => (1.0, 0.0),
@@ -272,21 +311,37 @@ impl<S: Real> Pull<S> {
             self.centre[j] = (1.0 - share) * self.centre[j] + pull_trial[j];
         }
 
-        // trial = centre - eta G theta
+        // trial = centre - eta M G theta. With stated scales S and running factors R, M = (1 - mix) S + mix R S.
         let by_eta = -pull_trial.iter().zip(&record.direction).map(|(pull, w)| pull * w).sum::<f64>();
+        let by_mix = self.by_mix(bundle, record);
+        let pull_trial = self.trial.numbers_mut(dim);
+        pull_trial.iter_mut().zip(&record.factors).for_each(|(pull, factor)| *pull *= factor);
         bundle.products(&self.trial, &mut self.products);
-        let unit = episode.method.proposer().unit();
+        let unit = record.unit;
         let [steps, ..] = network.architecture.outputs();
         let raw = &tape.output[0][step][row * steps..(row + 1) * steps];
         let pull_raw = &mut adjoint.output[0][step][row * steps..(row + 1) * steps];
-        pull_raw[0] = S::of(by_eta * step_length_slope(raw[0], unit));
-        if steps > 1 {
+        // A step at its bound does not change with the output.
+        let slope = if record.is_bounded { 0.0 } else { step_length_slope(raw[0], unit) };
+        pull_raw[0] = S::of(by_eta * slope);
+        if let Some(mix) = record.mix {
+            pull_raw[steps - 1] = S::of(by_mix * (1.0 - mix));
+        }
+        if network.architecture.centre == Centre::Learned {
             let by_temperature = by_logit * rise / (temperature * temperature);
             pull_raw[1] = S::of(by_temperature * step_length_slope(raw[1], unit));
             pull_raw[2] = S::of(by_logit);
         }
 
         self.backward_attention(network, (tape, adjoint), episode, record, (step, row));
+    }
+
+    /// Derivative of the loss by `mix`, times `mix`. That of `M` is `M - S`.
+    fn by_mix(&self, bundle: &Bundle, record: &Record<S>) -> f64 {
+        let Some(scaling) = bundle.scaling() else { return 0.0 };
+        let directions = record.direction.iter().zip(&record.factors).enumerate();
+        let turns = directions.map(|(index, (w, factor))| w * (1.0 - scaling.scale(index) / factor));
+        -record.eta * self.trial.numbers(bundle.dim()).iter().zip(turns).map(|(pull, turn)| pull * turn).sum::<f64>()
     }
 
     /// Propagates the gradient from the weights `theta = psi(factor q'k_i)` to query, keys and observation
@@ -330,8 +385,8 @@ mod tests {
     use std::collections::VecDeque;
 
     use super::*;
-    use crate::model::{Bundle, Step};
-    use crate::network::{Activation, Attention, Centre, Sampling, Schema, StepUnit, check};
+    use crate::model::Step;
+    use crate::network::{Activation, Attention, Metric, Sampling, Schema, StepUnit, check};
     use crate::oracle::FnOracle;
 
     /// Features, and observations of the cuts.
@@ -343,9 +398,41 @@ mod tests {
     /// linear function given by its subgradient.
     struct Frozen {
         dim: usize,
-        domain: Domain,
+        terrain: Terrain,
         cuts: Vec<Visit>,
         features: VecDeque<Recorded>,
+    }
+
+    /// Domain and stated scales of the functions.
+    #[derive(Clone)]
+    struct Terrain {
+        domain: Domain,
+        scales: Option<Vec<f64>>,
+    }
+
+    impl Terrain {
+        fn plain(domain: Domain) -> Self {
+            Self { domain, scales: None }
+        }
+
+        /// The same with stated scales from 1/8 to 8.
+        fn scaled(&self) -> Self {
+            let scales = (0..DIM).map(|index| 2.0_f64.powi(index as i32 % 7 - 3)).collect();
+            Self { scales: Some(scales), ..self.clone() }
+        }
+    }
+
+    impl<F> FnOracle<F>
+    where
+        F: FnMut(&[f64], &mut [f64]) -> Result<f64, crate::oracle::OracleError>,
+    {
+        fn on(self, terrain: &Terrain) -> Self {
+            let oracle = self.with_domain(terrain.domain.clone());
+            match &terrain.scales {
+                Some(scales) => oracle.with_scales(scales.clone()),
+                None => oracle,
+            }
+        }
     }
 
     /// Features that were recorded before.
@@ -394,6 +481,9 @@ mod tests {
 
     const DIM: usize = 40;
 
+    /// Weight of the value at the last centre.
+    const END: f64 = 0.7;
+
     fn small(architecture: Architecture) -> Network<f64> {
         let architecture =
             Architecture { hidden: 3, decoder: 4, step_unit: StepUnit::One, step_scale: Some(20.0), ..architecture };
@@ -423,7 +513,7 @@ mod tests {
             let way = point.iter().zip(at).zip(slope).map(|((x, y), g)| g * (x - y)).sum::<f64>();
             Ok(value + way)
         };
-        Box::new(FnOracle::new(run.dim, linear).with_domain(run.domain.clone()))
+        Box::new(FnOracle::new(run.dim, linear).on(&run.terrain))
     }
 
     fn begin<'a>(
@@ -459,6 +549,9 @@ mod tests {
         for step in 0..steps {
             unroll.forward(0.9_f64.powi((steps - step) as i32), Some(&mut noise)).unwrap();
             observe(unroll);
+            if step + 1 == steps {
+                unroll.end(END).unwrap();
+            }
             if (step + 1) % window == 0 || step + 1 == steps {
                 loss += unroll.backward(gradient);
             }
@@ -467,7 +560,7 @@ mod tests {
     }
 
     /// Runs a network on functions and freezes the parts that gradients do not flow through.
-    fn freeze(network: &Network<f64>, domain: &Domain, steps: usize) -> Vec<Frozen> {
+    fn freeze(network: &Network<f64>, terrain: &Terrain, steps: usize) -> Vec<Frozen> {
         let mut visited: Vec<Vec<Visit>> = vec![vec![]; 2];
         let mut features: Vec<VecDeque<Recorded>> = vec![VecDeque::new(); 2];
         {
@@ -480,7 +573,7 @@ mod tests {
                         visited.push((point.to_vec(), value, subgradient.to_vec()));
                         Ok(value)
                     };
-                    FnOracle::new(DIM, visit).with_domain(domain.clone())
+                    FnOracle::new(DIM, visit).on(terrain)
                 })
                 .collect();
             let subjects = oracles
@@ -496,12 +589,12 @@ mod tests {
             });
         }
         let frozen = visited.into_iter().zip(features);
-        frozen.map(|(cuts, features)| Frozen { dim: DIM, domain: domain.clone(), cuts, features }).collect()
+        frozen.map(|(cuts, features)| Frozen { dim: DIM, terrain: terrain.clone(), cuts, features }).collect()
     }
 
     /// Compares the gradient with differences, weight by weight.
-    fn check_rollout(network: &Network<f64>, domain: &Domain, steps: usize) {
-        let frozen = freeze(network, domain, steps);
+    fn check_rollout(network: &Network<f64>, terrain: &Terrain, steps: usize) {
+        let frozen = freeze(network, terrain, steps);
         let mut gradient = vec![0.0; network.weights.len()];
         loss(network, &frozen, (steps, steps), &mut gradient);
         assert!(gradient.iter().any(|&entry| entry != 0.0));
@@ -538,7 +631,7 @@ mod tests {
     #[test]
     fn rollouts_stay_in_their_box() {
         let (network, domain) = (small(Architecture::default()), random_box());
-        let frozen = freeze(&network, &domain, 10);
+        let frozen = freeze(&network, &Terrain::plain(domain.clone()).scaled(), 10);
         let (mut lowest, mut highest) = (0, 0);
         for (point, ..) in frozen.iter().flat_map(|run| &run.cuts) {
             assert_eq!(domain.violation(point), None);
@@ -553,8 +646,10 @@ mod tests {
 
     #[test]
     fn rollout_gradients_are_exact() {
-        let plain = Architecture { features: Schema::Released, centre: Centre::Softmin, ..Architecture::default() };
-        let (free, bounded, boxed) = (&Domain::Free, &Domain::Nonnegative, &random_box());
+        let metric = Architecture { features: Schema::Released, centre: Centre::Softmin, ..Architecture::default() };
+        let plain = Architecture { metric: Metric::Plain, ..metric.clone() };
+        let [free, bounded, boxed] = [Domain::Free, Domain::Nonnegative, random_box()].map(Terrain::plain);
+        let (free, bounded, boxed) = (&free, &bounded, &boxed);
         for (architecture, domain, steps) in [
             (plain.clone(), free, 1),
             (plain.clone(), free, 2),
@@ -570,6 +665,12 @@ mod tests {
             (plain.clone(), boxed, 10),
             (Architecture { attention: Attention::Sparsemax, ..plain.clone() }, boxed, 10),
             (Architecture::default(), boxed, 10),
+            (Architecture { metric: Metric::Plain, ..Architecture::default() }, bounded, 10),
+            (metric.clone(), free, 10),
+            (Architecture { centre: Centre::Hard, ..Architecture::default() }, bounded, 10),
+            (metric.clone(), &free.scaled(), 10),
+            (Architecture::default(), &bounded.scaled(), 10),
+            (Architecture { attention: Attention::Sparsemax, ..metric.clone() }, &boxed.scaled(), 10),
         ] {
             check_rollout(&small(architecture), domain, steps);
         }
@@ -580,7 +681,7 @@ mod tests {
         // A window contributes its gradient with all steps before it held constant.
         let network = small(Architecture::default());
         let (steps, window) = (6, 3);
-        let frozen = freeze(&network, &Domain::Free, steps);
+        let frozen = freeze(&network, &Terrain::plain(Domain::Free), steps);
         let mut gradient = vec![0.0; network.weights.len()];
         loss(&network, &frozen, (steps, window), &mut gradient);
         let largest = gradient.iter().fold(0.0_f64, |largest, entry| largest.max(entry.abs()));
@@ -602,6 +703,9 @@ mod tests {
                             let is_moved = step / window == which;
                             unroll.network = Arc::clone(if is_moved { &moved } else { &original });
                             unroll.forward(0.9_f64.powi((steps - step) as i32), Some(&mut noise)).unwrap();
+                            if step + 1 == steps {
+                                unroll.end(END).unwrap();
+                            }
                             if (step + 1) % window == 0 {
                                 total = unroll.backward(ignored);
                             }

@@ -1,0 +1,180 @@
+//! A network on functions that are in no training: set covering, capacitated p-median, academic functions.
+//!
+//! ```text
+//! cargo bench --bench transfer
+//! cargo bench --bench transfer -- --half choose --only median --model FILE
+//! ```
+//!
+//! Markdown on the standard output: for each function, the gap of the network and of the aggregated bundle method after
+//! 50 calls, and the calls of `hybrid` and of that method to two gaps. Then the shares of functions that meet the bars.
+
+use std::sync::Arc;
+
+use bundlenet::{
+    AutoSettings, BundleSettings, Cuts, HybridSettings, Limits, Method, Model, NetworkSettings, Oracle, Settings,
+    Solver, TraceRow,
+};
+use bundlenet_testing::foreign::{Half, Instance, Price, transfer_instances};
+
+/// Calls of the network.
+const CALLS: usize = 50;
+/// Gaps to which calls are counted, and the largest number of calls.
+const GAPS: [f64; 2] = [1e-2, 1e-3];
+const MOST_CALLS: usize = 3000;
+/// Estimated gap at which a long run has found the optimum, and its seconds.
+const TOLERANCE: f64 = 1e-8;
+const SECONDS: f64 = 20.0;
+/// `hybrid` may take this multiple of the calls of the bundle method.
+const ALLOWED: f64 = 1.1;
+
+#[derive(Default)]
+struct Options {
+    half: Option<String>,
+    only: Option<String>,
+    model: Option<Arc<Model>>,
+}
+
+impl Options {
+    fn parse(mut arguments: impl Iterator<Item = String>) -> Result<Self, String> {
+        let mut options = Self::default();
+        while let Some(argument) = arguments.next() {
+            let mut value = || arguments.next().ok_or(format!("{argument}: expected a value, found the end"));
+            match argument.as_str() {
+                "--bench" => {}
+                "--half" => options.half = Some(value()?),
+                "--only" => options.only = Some(value()?),
+                "--model" => {
+                    options.model = Some(Arc::new(Model::load(value()?).map_err(|error| error.to_string())?));
+                }
+                _ => return Err(format!("expected --half, --only or --model, found {argument}")),
+            }
+        }
+        Ok(options)
+    }
+
+    fn includes(&self, instance: &Instance) -> bool {
+        self.half.as_ref().is_none_or(|half| *half == instance.half.to_string())
+            && self.only.as_ref().is_none_or(|part| instance.name.contains(part))
+    }
+}
+
+/// The figures of a function.
+struct Row {
+    name: String,
+    half: Half,
+    dim: usize,
+    /// Gaps of network and bundle method.
+    gaps: [f64; 2],
+    /// Calls of `hybrid` and of the bundle method to each gap.
+    calls: [[Option<usize>; 2]; 2],
+}
+
+impl Row {
+    fn measure(instance: &Instance, model: Option<&Arc<Model>>) -> Self {
+        let bundle = Method::Bundle(BundleSettings { cuts: Cuts::Aggregated, ..BundleSettings::default() });
+        let network = Method::Network(NetworkSettings { model: model.cloned(), ..NetworkSettings::default() });
+        let hybrid = Method::Hybrid(HybridSettings { model: model.cloned(), ..HybridSettings::default() });
+        let optimum = instance.optimum.unwrap_or_else(|| optimum(instance));
+        let unit = instance.gap_unit(optimum);
+        let gap = |row: &TraceRow| (row.best - optimum).abs() / unit;
+        let sign = instance.oracle(Price::Dear).sense().sign();
+        let target = Some(optimum + sign * GAPS[1] * unit);
+        let gaps = [network, bundle.clone()].map(|method| run(instance, method, CALLS, None).last().map_or(1.0, &gap));
+        let calls = [hybrid, bundle].map(|method| {
+            let trace = run(instance, method, MOST_CALLS, target);
+            GAPS.map(|least| trace.iter().position(|row| gap(row) <= least).map(|step| step + 1))
+        });
+        Self { name: instance.name.clone(), half: instance.half, dim: instance.start().len(), gaps, calls }
+    }
+
+    /// Whether the network is below the bundle method.
+    fn is_below(&self) -> bool {
+        self.gaps[0] < self.gaps[1]
+    }
+
+    /// Calls of `hybrid` over those of the bundle method, by gap.
+    fn ratios(&self) -> [Option<f64>; 2] {
+        let ratio = |(hybrid, bundle): (Option<usize>, Option<usize>)| match (hybrid, bundle) {
+            (Some(hybrid), Some(bundle)) => Some(hybrid as f64 / bundle as f64),
+            (None, Some(_)) => Some(f64::INFINITY),
+            (_, None) => None,
+        };
+        [0, 1].map(|index| ratio((self.calls[0][index], self.calls[1][index])))
+    }
+
+    fn is_within(&self) -> bool {
+        self.ratios().into_iter().flatten().all(|ratio| ratio <= ALLOWED)
+    }
+
+    fn print(&self) {
+        let Self { name, half, dim, gaps: [network, bundle], calls } = self;
+        let pair = |index: usize| {
+            let text = |calls: Option<usize>| calls.map_or("-".to_string(), |calls| calls.to_string());
+            format!("{} / {}", text(calls[0][index]), text(calls[1][index]))
+        };
+        println!("| {name} | {half} | {dim} | {network:.1e} / {bundle:.1e} | {} | {} |", pair(0), pair(1));
+    }
+}
+
+/// The trace of a run, with a row for each call.
+fn run(instance: &Instance, method: Method, calls: usize, target: Option<f64>) -> Vec<TraceRow> {
+    let limits = Limits { oracle_calls: Some(calls), target, ..Limits::default() };
+    let settings = Settings { method, limits, tolerance: 0.0, ..Settings::default() };
+    let mut oracle = instance.oracle(Price::Dear);
+    Solver::new(settings).unwrap().start(&instance.start()).solve(&mut oracle).unwrap().trace
+}
+
+/// The best value of long runs.
+fn optimum(instance: &Instance) -> f64 {
+    let bundle = |cuts| Method::Bundle(BundleSettings { cuts, ..BundleSettings::default() });
+    let sign = instance.oracle(Price::Dear).sense().sign();
+    let values = [bundle(Cuts::Component), Method::Auto(AutoSettings::default())].map(|method| {
+        let limits = Limits { seconds: Some(SECONDS), ..Limits::default() };
+        let settings = Settings { method, limits, tolerance: TOLERANCE, ..Settings::default() };
+        let mut oracle = instance.oracle(Price::Cheap);
+        let solution = Solver::new(settings).unwrap().start(&instance.start()).solve(&mut oracle).unwrap();
+        sign * solution.value
+    });
+    sign * values[0].min(values[1])
+}
+
+fn print_shares(rows: &[&Row], name: &str) {
+    let count = |test: &dyn Fn(&&&Row) -> bool| rows.iter().filter(test).count();
+    let worst = |index: usize| rows.iter().filter_map(|row| row.ratios()[index]).fold(0.0, f64::max);
+    let (below, within) = (count(&|row| row.is_below()), count(&|row| row.is_within()));
+    println!("| {name} | {} | {below} | {within} | {:.2} | {:.2} |", rows.len(), worst(0), worst(1));
+}
+
+fn main() {
+    // `cargo test --benches` runs this too, only to see that it starts.
+    if !std::env::args().any(|argument| argument == "--bench") {
+        return;
+    }
+    let options = match Options::parse(std::env::args().skip(1)) {
+        Ok(options) => options,
+        Err(message) => {
+            eprintln!("{message}");
+            std::process::exit(2);
+        }
+    };
+    println!("| function | half | variables | gap: network / bundle | calls to 1e-2: hybrid / bundle | to 1e-3 |");
+    println!("|---|---|---|---|---|---|");
+    let chosen = transfer_instances().into_iter().filter(|instance| options.includes(instance));
+    let measure = |instance| {
+        let row = Row::measure(&instance, options.model.as_ref());
+        row.print();
+        row
+    };
+    let rows: Vec<Row> = chosen.map(measure).collect();
+    println!("\n| functions | number | network below | hybrid within {ALLOWED} | worst to 1e-2 | worst to 1e-3 |");
+    println!("|---|---|---|---|---|---|");
+    for half in [Half::Choose, Half::Judge] {
+        for family in ["", "academic", "cover", "median"] {
+            let rows: Vec<&Row> = rows.iter().filter(|row| row.half == half && row.name.starts_with(family)).collect();
+            let name = if family.is_empty() { "all" } else { family };
+            if !rows.is_empty() {
+                print_shares(&rows, &format!("{half}, {name}"));
+            }
+        }
+    }
+}
