@@ -54,8 +54,7 @@ struct Tally {
     /// Result at the end of this phase's method, and of the phase before.
     end: Option<Progress>,
     last_word: Option<Progress>,
-    /// Work of this phase and of the run before it. A proof may take as much work as the run before it, and again if it
-    /// comes closer.
+    /// Work of this phase and of the run before it. A proof that comes closer begins to count anew.
     work: f64,
     earlier_work: f64,
 }
@@ -390,7 +389,7 @@ impl Auto {
     /// Gives a proof as much work again if it has used up its own and comes closer.
     fn renew_proof(&mut self, function: &Function<'_>) {
         let situation = self.situation(function);
-        if situation.phase == Phase::Proof && situation.is_long() && situation.is_closer(&CONSTANTS) {
+        if situation.phase == Phase::Proof && situation.is_proof_long(&CONSTANTS) && situation.is_closer(&CONSTANTS) {
             self.tally.earlier_work += std::mem::take(&mut self.tally.work);
             self.tried_gap = situation.gap;
         }

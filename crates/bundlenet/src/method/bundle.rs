@@ -313,20 +313,40 @@ impl<P: Proposer> BundleMethod<P> {
         self.model.centre().width + self.model.noise(&self.proposal)
     }
 
-    /// Tries longer steps until one promises more than the noise of the oracle (Kiwiel, 2006). If a very long one does not,
-    /// the gap is within the noise. `docs/oracle.md` has the theory.
-    fn listen(&mut self, function: &Function<'_>) -> Hearing {
-        let eta = self.proposal.eta;
-        let longest = self.horizon.length(eta);
+    /// The part of the value at the centre that round-off may change.
+    fn round_off(&self) -> f64 {
+        Horizon::round_off(self.model.centre().value)
+    }
+
+    /// Tries longer steps until one promises more than a noise. False if none up to `longest` does.
+    fn stretch(&mut self, longest: f64, noise: fn(&Self) -> f64, function: &Function<'_>) -> bool {
         for _ in 0..MOST_STRETCHES {
-            if self.proposal.decrease() > self.noise() {
-                return Hearing::Clear;
+            if self.proposal.decrease() > noise(self) {
+                return true;
             }
             if self.proposal.eta >= longest || !self.proposer.set_eta(STRETCH * self.proposal.eta) {
                 break;
             }
             self.is_fresh = false;
             self.propose(function.patience());
+        }
+        false
+    }
+
+    /// Whether every step up to a very long one promises less than the round-off of the value. A short step whose promise
+    /// is lost in round-off tells nothing: a longer one is tried.
+    fn is_exhausted(&mut self, function: &Function<'_>) -> bool {
+        let longest = self.horizon.length(self.proposal.eta);
+        !self.stretch(longest, Self::round_off, function) && self.proposal.eta >= longest
+    }
+
+    /// Tries longer steps until one promises more than the noise of the oracle (Kiwiel, 2006). If a very long one does not,
+    /// the gap is within the noise. `docs/oracle.md` has the theory.
+    fn listen(&mut self, function: &Function<'_>) -> Hearing {
+        let eta = self.proposal.eta;
+        let longest = self.horizon.length(eta);
+        if self.stretch(longest, Self::noise, function) {
+            return Hearing::Clear;
         }
         let is_far = self.proposal.eta >= longest;
         let is_small = self.estimate() <= self.tolerance * function.magnitude(self.best) + self.noise();
@@ -363,6 +383,9 @@ impl<P: Proposer> BundleMethod<P> {
                     Hearing::Vague => return Ok(Aim::CentreAgain),
                     Hearing::Lost => return Err(Progress::Noisy),
                 }
+            }
+            if self.is_exhausted(function) {
+                break;
             }
             let is_at_centre = self.write_trial(function);
             let is_known = is_at_centre && self.model.centre().is_exact;
@@ -442,7 +465,8 @@ impl<P: Proposer> Minimize for BundleMethod<P> {
         let (proposal, seen, centre_value) = (&self.proposal, &self.seen, self.model.centre().value);
         let sight = self.model.look(seen, proposal);
         self.is_consistent &= sight.error >= -self.tolerance * function.magnitude(self.best);
-        let is_serious = seen.value <= centre_value - SERIOUS_SHARE * proposal.decrease();
+        let is_enough = seen.value <= centre_value - SERIOUS_SHARE * proposal.decrease();
+        let is_serious = is_enough && seen.value < centre_value;
         let rise = seen.value - centre_value;
         let soft_share = proposal.centre_policy.share(is_serious, rise, proposal.decrease(), sight.reach);
         let share = if is_at_centre { 1.0 } else { soft_share };

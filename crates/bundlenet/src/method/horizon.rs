@@ -59,7 +59,12 @@ impl Horizon {
 
     /// Whether a predicted decrease is lost in the round-off of a value.
     pub(crate) fn is_lost(predicted: f64, value: f64) -> bool {
-        predicted <= ROUND_OFF * value.abs()
+        predicted <= Self::round_off(value)
+    }
+
+    /// The largest decrease of a value that is lost in its round-off.
+    pub(crate) fn round_off(value: f64) -> f64 {
+        ROUND_OFF * value.abs()
     }
 }
 

@@ -97,6 +97,9 @@ pub(crate) struct Constants {
     /// Aggregated steps give components a chance when they have taken as much work as this number of component masters
     /// and as the run before them.
     pub(crate) chance: f64,
+    /// A proof may take this multiple of the work of the run before it, and again if it comes closer. A proof is worth
+    /// more than the steps before it: without one the value is only an estimate of the optimum.
+    pub(crate) proof: f64,
     /// The oracle's own method takes over when the run has taken this share of its work. If it was the right choice from
     /// the start, the run takes `1 + structured_share` times its work. If the others would have ended just then, the run
     /// takes `1 + 1 / structured_share` times theirs.
@@ -124,6 +127,7 @@ pub(crate) const CONSTANTS: Constants = Constants {
     dear: 2.0,
     closer: 0.1,
     chance: 10.0,
+    proof: 10.0,
     structured_share: 0.5,
     aggregated_work_per_entry: 0.15,
     component_eta: 10.0,
@@ -157,6 +161,11 @@ impl Situation {
     /// at most that of the right ones before and after it.
     pub(crate) fn is_long(&self) -> bool {
         self.phase_work >= self.earlier_work
+    }
+
+    /// Whether a proof has used up its work.
+    pub(crate) fn is_proof_long(&self, constants: &Constants) -> bool {
+        self.phase_work >= constants.proof * self.earlier_work
     }
 
     /// Whether the gap has become much smaller since components were tried, or since the proof began.
@@ -249,7 +258,7 @@ pub(crate) fn next_phase(situation: &Situation, constants: &Constants) -> Option
         (Phase::Components, None) if situation.slow_steps >= constants.slow_steps && is_long => Phase::Aggregated,
         (Phase::Aggregated, None) if is_closer && situation.is_worth(constants) => Phase::Components,
         (Phase::Aggregated, None) if is_long && situation.is_longer_than_masters(constants) => Phase::Components,
-        (Phase::Proof, None) if is_long && !is_closer => return None,
+        (Phase::Proof, None) if situation.is_proof_long(constants) && !is_closer => return None,
         (phase, None) => phase,
     })
 }
@@ -337,10 +346,10 @@ mod tests {
             ("a huge promise", Situation { gap: 1e6, oracle_work: 1e6, ..components }, Some(Phase::Components)),
             ("no proof after all", Situation { end: unproved, ..proof }, None),
             ("work left for a proof", proof, Some(Phase::Proof)),
-            ("no work left", Situation { gap: 0.2, phase_work: 2e6, ..proof }, None),
+            ("no work left", Situation { gap: 0.2, phase_work: 2e7, ..proof }, None),
             (
                 "work for a proof that comes closer",
-                Situation { gap: 0.1, phase_work: 2e6, ..proof },
+                Situation { gap: 0.1, phase_work: 2e7, ..proof },
                 Some(Phase::Proof),
             ),
             ("proved at last", Situation { end: proved, ..proof }, None),
