@@ -183,7 +183,9 @@ fn components_need_few_steps() {
         ("GA_20400", 1, [0.1, 3e-4]),
     ] {
         let set = Set::read(&data, name, every);
-        let runs: Vec<Solution> = set.0.par_iter().map(|(problem, _)| run(problem, Settings::exact())).collect();
+        let bundle = Method::Bundle(BundleSettings::default());
+        let settings = Settings { method: bundle, ..Settings::exact() };
+        let runs: Vec<Solution> = set.0.par_iter().map(|(problem, _)| run(problem, settings.clone())).collect();
         for solution in &runs {
             assert_eq!(solution.status, Status::Optimal, "{name}");
             // Labels of networks are off by up to 4e-5: gaps this small need a proved optimum.
