@@ -106,7 +106,7 @@ impl Proposer for ComponentProposer {
 
     fn stretch(&mut self, eta: f64) -> bool {
         // At most half of the work goes into proofs.
-        let can_afford = self.credit >= self.master.expected_work();
+        let can_afford = self.credit >= self.master.interior_work();
         if can_afford {
             self.stretched = Some(eta);
         }

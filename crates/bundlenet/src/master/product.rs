@@ -108,7 +108,7 @@ pub(crate) enum Effort {
     Sweeps,
     /// As much as it takes.
     Full,
-    /// As `Full`, but at most one call of interior-point steps: where these end early, others take far longer.
+    /// One call of interior-point steps: where these end early, others take far longer.
     OneCall,
 }
 
@@ -189,9 +189,9 @@ impl ProductMaster {
         self.ways.can_afford()
     }
 
-    /// Expected work of an accurate solve, in nanoseconds; as of the last solve.
-    pub(crate) fn expected_work(&self) -> f64 {
-        self.ways.expected_work()
+    /// Expected work of interior-point steps, in nanoseconds; infinite where they do not pay. As of the last solve.
+    pub(crate) fn interior_work(&self) -> f64 {
+        self.ways.interior_work()
     }
 
     /// Sets the work of an evaluation, in nanoseconds: the alternative to a more accurate solve.
@@ -246,6 +246,7 @@ impl ProductMaster {
                 return solved;
             }
             let can_use_newton = self.support.columns.len() <= MOST_ROWS;
+            way = if accuracy.effort == Effort::OneCall { Way::Interior } else { way };
             way = self.ways.next(bundle, way, solved.gap, can_use_newton.then_some(newton_step));
             match way {
                 Way::Semismooth | Way::Interior => self.approach(way, bundle, (eta, accuracy, solved), patience),

@@ -116,6 +116,8 @@ struct Thrift {
     /// Work of a step with an inaccurate solve, and the expected work that makes it accurate; as of the last solve.
     cheap: f64,
     expected: f64,
+    /// Expected work of interior-point steps; infinite where they do not pay.
+    interior: f64,
 }
 
 impl Default for Ways {
@@ -125,7 +127,13 @@ impl Default for Ways {
             semismooth: Steps::new(SEMISMOOTH_STEPS),
             interior: Steps::new(INTERIOR_STEPS),
             present: Present::default(),
-            thrift: Thrift { oracle_work: f64::INFINITY, credit: 0.0, cheap: 0.0, expected: 0.0 },
+            thrift: Thrift {
+                oracle_work: f64::INFINITY,
+                credit: 0.0,
+                cheap: 0.0,
+                expected: 0.0,
+                interior: f64::INFINITY,
+            },
             rejected: None,
             forced: None,
         }
@@ -157,10 +165,12 @@ impl Ways {
 
     /// Takes note of the first round: the work so far, and that of a Newton step on the free weights.
     pub(super) fn note_first_round(&mut self, bundle: &ComponentBundle, work: f64, newton_step: f64) {
-        let (_, other) = self.other(bundle);
+        let (way, other) = self.other(bundle);
+        let has_interior = way == Way::Interior && bundle.linear().len() <= MOST_ROWS;
         let thrift = &mut self.thrift;
         thrift.cheap = thrift.oracle_work + work;
         thrift.credit += thrift.cheap;
+        thrift.interior = if has_interior { other } else { f64::INFINITY };
         thrift.expected = other.min(self.newton.expected * newton_step);
     }
 
@@ -171,9 +181,9 @@ impl Ways {
         expected <= AFFORDABLE * cheap || expected <= credit
     }
 
-    /// Expected work of an accurate solve; as of the last solve.
-    pub(super) fn expected_work(&self) -> f64 {
-        self.thrift.expected
+    /// Expected work of interior-point steps; infinite where they do not pay. As of the last solve.
+    pub(super) fn interior_work(&self) -> f64 {
+        self.thrift.interior
     }
 
     /// Number of calls of the way in the space of the variables in this solve.
