@@ -3,13 +3,16 @@
 use bundlenet_linalg::vectors::Padded;
 
 use super::Proposer;
-use super::product::{Accuracy, Limits, ProductMaster};
+use super::caps::Limits;
+use super::product::{Accuracy, Effort, ProductMaster};
 use super::proximity::Proximity;
 use crate::model::{ComponentBundle, Model, Proposal, Step};
 use crate::oracle::{Domain, Patience};
 
 /// Accuracy of the weights, as a share of the predicted decrease. A more exact master gives no better steps.
 const ACCURACY: f64 = 0.05;
+/// Accuracy for a proof. Its aggregate subgradient is to be small, and its error falls with the root of the accuracy.
+const PROOF_ACCURACY: f64 = 1e-6;
 /// Factor on the accuracy after a null step without a new cut, and the finest accuracy.
 const SHARPER: f64 = 0.1;
 const SHARPEST: f64 = 1e-12;
@@ -28,6 +31,10 @@ pub(crate) struct ComponentProposer {
     is_accurate: bool,
     /// Factor on the step length of the strategy.
     share: f64,
+    /// Step length for a proof, and the work since the last one less the work of that one.
+    stretched: Option<f64>,
+    credit: f64,
+    oracle_work: f64,
 }
 
 impl ComponentProposer {
@@ -39,12 +46,18 @@ impl ComponentProposer {
             accuracy: ACCURACY,
             is_accurate: true,
             share: 1.0,
+            stretched: None,
+            credit: 0.0,
+            oracle_work: 0.0,
             coarse: None,
         }
     }
 
     /// Step length of the present proposal.
     fn eta(&self) -> f64 {
+        if let Some(eta) = self.stretched {
+            return eta;
+        }
         let coarse = self.coarse.as_ref().filter(|_| !self.is_accurate);
         self.share * coarse.unwrap_or(&self.proximity).eta()
     }
@@ -54,10 +67,18 @@ impl Proposer for ComponentProposer {
     type Model = ComponentBundle;
 
     fn propose(&mut self, cuts: &mut ComponentBundle, proposal: &mut Proposal, patience: &Patience<'_>) {
-        self.is_accurate = self.accuracy < ACCURACY || self.master.can_afford();
+        self.is_accurate = self.stretched.is_some() || self.accuracy < ACCURACY || self.master.can_afford();
         proposal.eta = self.eta();
-        let accuracy = Accuracy { share: self.accuracy, is_needed: self.is_accurate };
+        let effort = match (self.stretched, self.is_accurate) {
+            (Some(_), _) => Effort::OneCall,
+            (None, true) => Effort::Full,
+            (None, false) => Effort::Sweeps,
+        };
+        let share = if self.stretched.is_some() { PROOF_ACCURACY } else { self.accuracy };
+        let accuracy = Accuracy { share, effort };
         let solved = self.master.solve(cuts, &self.limits, proposal.eta, accuracy, patience);
+        let work = self.oracle_work + self.master.work();
+        self.credit = if self.stretched.is_some() { (self.credit - work).min(0.0) } else { self.credit + work };
         let dim = cuts.centre().point.len();
         proposal.direction.numbers_mut(dim).copy_from_slice(self.master.direction());
         let aggregate = proposal.aggregate.get_or_insert_with(|| Padded::zeros(dim));
@@ -83,9 +104,22 @@ impl Proposer for ComponentProposer {
         true
     }
 
+    fn stretch(&mut self, eta: f64) -> bool {
+        // At most half of the work goes into proofs.
+        let can_afford = self.credit >= self.master.interior_work();
+        if can_afford {
+            self.stretched = Some(eta);
+        }
+        can_afford
+    }
+
     fn learn(&mut self, _cuts: &ComponentBundle, step: &Step<'_>) {
         // If the cuts are the same as before, only more accurate weights can change the proposal.
         self.accuracy = if step.is_repeated { (SHARPER * self.accuracy).max(SHARPEST) } else { ACCURACY };
+        // The length of a step for a proof tells nothing of the others.
+        if self.stretched.take().is_some() {
+            return;
+        }
         if self.is_accurate {
             self.proximity.update(step);
         } else {
@@ -94,6 +128,7 @@ impl Proposer for ComponentProposer {
     }
 
     fn set_oracle_work(&mut self, work: f64) {
+        self.oracle_work = work;
         self.master.set_oracle_work(work);
     }
 

@@ -4,7 +4,9 @@ use std::time::Instant;
 
 use bundlenet_linalg::Stream;
 
-use super::product::{Accuracy, Limits, ProductMaster};
+use super::caps::Limits;
+use super::product::{Accuracy, Effort, ProductMaster};
+use super::ways::Way;
 use crate::model::{ComponentBundle, SparseCut};
 use crate::oracle::{Domain, Patience};
 
@@ -27,7 +29,7 @@ pub struct Sizes {
 /// by the way of the default. Each master begins at the weights of the last one, and each component has one new cut.
 #[must_use]
 pub fn master_seconds(sizes: Sizes, cuts: &[usize]) -> Vec<[f64; 3]> {
-    let masters = [ProductMaster::forced(false), ProductMaster::forced(true), ProductMaster::default()];
+    let masters = [Some(Way::Newton), Some(Way::Semismooth), None].map(ProductMaster::forced);
     let columns = masters.map(|master| seconds_of(master, sizes, cuts));
     (0..cuts.len()).map(|row| [columns[0][row], columns[1][row], columns[2][row]]).collect()
 }
@@ -38,7 +40,7 @@ fn seconds_of(mut master: ProductMaster, sizes: Sizes, cuts: &[usize]) -> Vec<f6
     let none = vec![vec![]; sizes.components];
     let mut bundle = ComponentBundle::of_cuts(&vec![0.0; sizes.variables], linear, &none);
     let limits = Limits::new(&Domain::Free, sizes.variables);
-    let accuracy = Accuracy { share: SHARE, is_needed: true };
+    let accuracy = Accuracy { share: SHARE, effort: Effort::Full };
     let mut seconds = vec![];
     for count in 1..=cuts.iter().copied().max().unwrap_or(0) {
         (0..sizes.components).for_each(|component| bundle.insert_cut(component, &random_cut(&mut stream, sizes)));

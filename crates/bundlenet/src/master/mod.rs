@@ -10,13 +10,16 @@
 
 #[cfg(test)]
 mod boxes;
+mod caps;
 mod component;
+mod interior;
 mod measure;
 mod product;
 mod proximity;
 mod quadratic;
 mod semismooth;
 mod simplex;
+mod ways;
 
 pub(crate) use component::ComponentProposer;
 #[doc(hidden)]
@@ -53,6 +56,12 @@ pub(crate) trait Proposer {
 
     /// Sets the step length of the next proposal. False if it cannot.
     fn set_eta(&mut self, _eta: f64) -> bool {
+        false
+    }
+
+    /// Makes the next proposal accurate, with the given step length, for a proof. False if it cannot, or if that is not
+    /// worth its work.
+    fn stretch(&mut self, _eta: f64) -> bool {
         false
     }
 

@@ -16,17 +16,19 @@
 
 use bundlenet_linalg::Cholesky;
 
+use super::caps::{Caps, Limits};
+use super::interior::Interior;
 use super::semismooth::{Semismooth, Start};
+use super::ways::{ENTRY_WORK, FACTOR_WORK, MOST_ROWS, PRODUCT_WORK, PRODUCTS_PER_READ, Way, Ways};
 use crate::model::{Component, ComponentBundle, Model};
-use crate::oracle::{Domain, Patience};
+use crate::oracle::Patience;
 
 /// Sweeps in a round.
 const SWEEPS: usize = 2;
 /// Largest number of rounds. Most solves take three. One in a thousand to full accuracy, with bounds on the variables,
 /// takes more than a hundred.
 const MOST_ROUNDS: usize = 300;
-/// Largest number of free weights for which a Newton step pays. Beyond it, a round has more sweeps instead.
-const MOST_FREE: usize = 4000;
+/// Sweeps in a round where Newton's matrix is too large.
 const SWEEPS_WITHOUT_NEWTON: usize = 20;
 /// Addition to the diagonal of Newton's matrix, as a share of its largest entry. Dependent cuts make it singular.
 const REGULARIZATION: f64 = 1e-10;
@@ -43,18 +45,8 @@ const FLAT: f64 = 1e-12;
 /// Weights below this count as zero.
 const LEAST_WEIGHT: f64 = 1e-13;
 
-/// Expected steps of the first solves, and the share by which the expectation follows each later one.
-const NEWTON_STEPS: f64 = 3.0;
-const SEMISMOOTH_STEPS: f64 = 4.0;
-const FOLLOW: f64 = 0.3;
-
-/// Part of the gap that semismooth Newton steps may leave. The rest is for the cuts that took no part.
-const SEMISMOOTH_SHARE: f64 = 0.5;
-/// Semismooth Newton steps are given up after this number of calls, if the last one has not reduced the gap to this share.
-const MOST_CALLS: usize = 3;
-const LEAST_GAIN: f64 = 0.5;
-/// An accurate solve is always worth its work up to this multiple of the work of a step without it.
-const AFFORDABLE: f64 = 20.0;
+/// Part of the gap that steps in the space of the variables may leave. The rest is for cuts that took no part.
+const VARIABLES_SHARE: f64 = 0.5;
 
 /// Result of a solve, in units of the function.
 #[derive(Clone, Copy, Debug, Default)]
@@ -94,6 +86,7 @@ pub(crate) struct ProductMaster {
     limited: Vec<f64>,
     image: Vec<f64>,
     semismooth: Semismooth,
+    interior: Interior,
     ways: Ways,
     /// Work of the last solve, in nanoseconds.
     work: f64,
@@ -104,193 +97,20 @@ pub(crate) struct ProductMaster {
 pub(crate) struct Accuracy {
     /// Gap, as a share of the predicted decrease.
     pub(crate) share: f64,
-    /// Whether a less accurate solution is of no use.
-    pub(crate) is_needed: bool,
+    /// Work to spend on it.
+    pub(crate) effort: Effort,
 }
 
-/// A way to move all weights of a bundle at once.
+/// Work to spend on the accuracy of a solve.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Way {
-    Newton,
-    Semismooth,
-    /// None: sweeps alone.
+pub(crate) enum Effort {
+    /// Sweeps alone.
     Sweeps,
+    /// As much as it takes.
+    Full,
+    /// One call of interior-point steps: where these end early, others take far longer.
+    OneCall,
 }
-
-/// Expected and counted steps of the ways to move all weights. All of it follows from counts, not from a clock.
-#[derive(Clone, Debug)]
-struct Ways {
-    /// Steps of a typical solve, from the last ones.
-    expected_newton: f64,
-    expected_semismooth: f64,
-    /// Steps and work of the present solve.
-    newton_steps: usize,
-    newton_work: f64,
-    semismooth_steps: usize,
-    semismooth_calls: usize,
-    /// Whether Newton steps were given up in this solve, and whether semismooth Newton steps are.
-    has_switched: bool,
-    is_stuck: bool,
-    /// Expected work of Newton steps when semismooth ones were chosen, if the last solve used these to its end.
-    rejected: Option<f64>,
-    /// Gap of the last round.
-    gap: f64,
-    /// Work of an evaluation, and the work since the last accurate solve less the work of that one.
-    oracle_work: f64,
-    credit: f64,
-    /// Work of a step with an inaccurate solve, and the expected work that makes it accurate; as of the last solve.
-    cheap: f64,
-    expected: f64,
-    /// The only way, in tests and measurements.
-    forced: Option<Way>,
-}
-
-impl Default for Ways {
-    fn default() -> Self {
-        Self {
-            expected_newton: NEWTON_STEPS,
-            expected_semismooth: SEMISMOOTH_STEPS,
-            newton_steps: 0,
-            newton_work: 0.0,
-            semismooth_steps: 0,
-            semismooth_calls: 0,
-            has_switched: false,
-            is_stuck: false,
-            rejected: None,
-            gap: f64::INFINITY,
-            oracle_work: f64::INFINITY,
-            credit: 0.0,
-            cheap: 0.0,
-            expected: 0.0,
-            forced: None,
-        }
-    }
-}
-
-impl Ways {
-    fn begin(&mut self) {
-        (self.newton_steps, self.semismooth_steps, self.semismooth_calls, self.newton_work) = (0, 0, 0, 0.0);
-        (self.has_switched, self.is_stuck, self.gap) = (false, false, f64::INFINITY);
-    }
-
-    /// Gives up semismooth Newton steps that gain little, even with a sharper goal.
-    fn judge(&mut self, last: Way, gap: f64) {
-        self.is_stuck |= last == Way::Semismooth && gap > LEAST_GAIN * self.gap && self.semismooth_calls >= MOST_CALLS;
-        self.gap = gap;
-    }
-
-    /// Whether an accurate solve is worth its work. It is if a step without it is not much cheaper, or if the steps since
-    /// the last one have taken as much work.
-    fn can_afford(&self) -> bool {
-        self.expected <= AFFORDABLE * self.cheap || self.expected <= self.credit
-    }
-
-    /// Whether semismooth Newton steps are expected to take less work than Newton steps, if these are possible. Also true
-    /// once Newton steps have taken as much work: a wrong choice costs at most twice the right one.
-    fn is_semismooth_better(&self, newton_step: Option<f64>, semismooth_step: f64) -> bool {
-        let semismooth = self.expected_semismooth * semismooth_step;
-        let newton = newton_step.map_or(f64::INFINITY, |work| self.expected_newton * work);
-        !self.is_stuck && (semismooth < newton || semismooth <= self.newton_work)
-    }
-
-    /// Updates the expectations at the end of a solve.
-    fn learn(&mut self, work: f64) {
-        self.credit = (self.credit - work).min(0.0);
-        if self.newton_steps > 0 || self.is_stuck {
-            self.rejected = None;
-        }
-        let follow = |expected: &mut f64, steps: f64| *expected += FOLLOW * (steps - *expected);
-        if self.newton_steps > 0 {
-            // Steps that were given up are half of those that it would have taken, or fewer.
-            let factor = if self.has_switched { 2.0 } else { 1.0 };
-            follow(&mut self.expected_newton, factor * self.newton_steps as f64);
-        }
-        if self.semismooth_steps > 0 {
-            follow(&mut self.expected_semismooth, self.semismooth_steps as f64);
-        }
-    }
-}
-
-/// The values of `s` between which `h` is quadratic, by coordinate.
-#[derive(Clone, Debug, Default)]
-pub(super) struct Caps {
-    upper: Vec<f64>,
-    /// Empty if no variable has an upper bound.
-    lower: Vec<f64>,
-    /// Whether any variable has a bound.
-    are_any: bool,
-}
-
-impl Caps {
-    fn set(&mut self, limits: &Limits, bundle: &ComponentBundle, eta: f64) {
-        let Self { upper, lower, are_any } = self;
-        let units = || bundle.centre().point.iter().zip(bundle.metric().iter().map(|metric| eta * metric));
-        // A lower bound on a variable caps `s` from above.
-        let cap = |((centre, unit), limit): ((&f64, f64), &f64)| (centre - limit) / unit;
-        upper.clear();
-        upper.extend(units().zip(&limits.lower).map(cap));
-        lower.clear();
-        if limits.has_upper {
-            lower.extend(units().zip(&limits.upper).map(cap));
-        }
-        *are_any = limits.has_upper || limits.has_lower;
-    }
-
-    /// The values between which `h` is quadratic at a coordinate.
-    pub(super) fn limits(&self, at: usize) -> (f64, f64) {
-        (self.lower.get(at).map_or(f64::NEG_INFINITY, |lower| *lower), self.upper[at])
-    }
-
-    /// Whether any variable has a bound.
-    pub(super) fn are_any(&self) -> bool {
-        self.are_any
-    }
-
-    /// `w` at a value of `s`.
-    fn clip(&self, at: usize, sum: f64) -> f64 {
-        let below = sum.min(self.upper[at]);
-        self.lower.get(at).map_or(below, |lower| below.max(*lower))
-    }
-
-    /// `w` at values of `s`.
-    pub(super) fn clip_all(&self, sums: &[f64], clipped: &mut [f64]) {
-        let uppers = sums.iter().zip(&self.upper);
-        clipped.iter_mut().zip(uppers).for_each(|(clipped, (sum, upper))| *clipped = sum.min(*upper));
-        clipped.iter_mut().zip(&self.lower).for_each(|(clipped, lower)| *clipped = clipped.max(*lower));
-    }
-
-    /// Whether `h` is quadratic at a value of `s`.
-    fn is_within(&self, at: usize, sum: f64) -> bool {
-        sum <= self.upper[at] && self.lower.get(at).is_none_or(|lower| sum >= *lower)
-    }
-}
-
-/// Lower and upper limits of all variables.
-#[derive(Clone, Debug)]
-pub(super) struct Limits {
-    lower: Vec<f64>,
-    upper: Vec<f64>,
-    has_lower: bool,
-    has_upper: bool,
-}
-
-impl Limits {
-    pub(super) fn new(domain: &Domain, dim: usize) -> Self {
-        let (lower, upper): (Vec<f64>, Vec<f64>) = (0..dim).map(|index| domain.limits(index)).unzip();
-        let has = |limits: &[f64]| limits.iter().any(|limit| limit.is_finite());
-        Self { has_lower: has(&lower), has_upper: has(&upper), lower, upper }
-    }
-}
-
-/// Work of the parts of a solve, in nanoseconds of a present-day core: for each entry of a cut that a sweep or the
-/// pricing reads, for each product in Newton's matrix, and for each multiplication of its factorisation. `cargo bench
-/// --bench components` prints the work next to the measured time.
-pub(super) const ENTRY_WORK: f64 = 6.0;
-pub(super) const PRODUCT_WORK: f64 = 3.0;
-pub(super) const FACTOR_WORK: f64 = 0.045;
-
-/// Products of a factorisation that take about as long as reading a number in a sweep.
-pub(super) const PRODUCTS_PER_READ: usize = 16;
 
 /// Entries of new memory between two questions for the patience.
 const NEW_ENTRIES: usize = 1 << 16;
@@ -359,10 +179,9 @@ impl ProductMaster {
         self.work
     }
 
-    /// A master that moves all weights by semismooth Newton steps, or by Newton steps, whatever takes less work.
-    pub(super) fn forced(is_semismooth: bool) -> Self {
-        let forced = Some(if is_semismooth { Way::Semismooth } else { Way::Newton });
-        Self { ways: Ways { forced, ..Ways::default() }, ..Self::default() }
+    /// A master that moves all weights in one way; in the cheapest one if `None`.
+    pub(super) fn forced(way: Option<Way>) -> Self {
+        Self { ways: Ways::forced(way), ..Self::default() }
     }
 
     /// Whether the next solve should be accurate, by counted work.
@@ -370,9 +189,14 @@ impl ProductMaster {
         self.ways.can_afford()
     }
 
+    /// Expected work of interior-point steps, in nanoseconds; infinite where they do not pay. As of the last solve.
+    pub(crate) fn interior_work(&self) -> f64 {
+        self.ways.interior_work()
+    }
+
     /// Sets the work of an evaluation, in nanoseconds: the alternative to a more accurate solve.
     pub(crate) fn set_oracle_work(&mut self, work: f64) {
-        self.ways.oracle_work = work;
+        self.ways.set_oracle_work(work);
     }
 
     /// `w` of the last solve.
@@ -392,10 +216,9 @@ impl ProductMaster {
         patience: &Patience<'_>,
     ) -> Solved {
         self.begin(bundle, limits, eta);
-        // Sweeps spread weight over more cuts, so they do not go with semismooth Newton steps.
-        let mut way = if self.goes_on(bundle) { Way::Semismooth } else { Way::Sweeps };
+        let mut way = self.ways.begin(bundle);
         for round in 0..MOST_ROUNDS {
-            if way != Way::Semismooth {
+            if !way.is_in_variables() {
                 self.sweep_often(bundle, eta, patience);
             }
             let solved = self.price(bundle, eta, patience);
@@ -410,60 +233,28 @@ impl ProductMaster {
                 return solved;
             }
             self.gather(bundle);
+            let newton_step = self.newton_work(bundle);
             if round == 0 {
-                self.ways.cheap = self.ways.oracle_work + self.work;
-                self.ways.credit += self.ways.cheap;
-                self.ways.expected = self.expected_work(bundle);
+                self.ways.note_first_round(bundle, self.work, newton_step);
             }
-            self.ways.judge(way, solved.gap);
-            if round == 0 && !accuracy.is_needed {
+            let is_enough = match accuracy.effort {
+                Effort::Sweeps => true,
+                Effort::Full => false,
+                Effort::OneCall => way == Way::Interior,
+            };
+            if is_enough {
                 return solved;
             }
-            way = if way == Way::Semismooth && !self.ways.is_stuck { way } else { self.choose(bundle) };
+            let can_use_newton = self.support.columns.len() <= MOST_ROWS;
+            way = if accuracy.effort == Effort::OneCall { Way::Interior } else { way };
+            way = self.ways.next(bundle, way, solved.gap, can_use_newton.then_some(newton_step));
             match way {
-                Way::Semismooth => {
-                    let goal = SEMISMOOTH_SHARE * accuracy.share * promised;
-                    self.approach(bundle, eta, (solved.gap / eta, goal / eta), patience);
-                }
+                Way::Semismooth | Way::Interior => self.approach(way, bundle, (eta, accuracy, solved), patience),
                 Way::Newton => self.newton(bundle, eta, patience),
                 Way::Sweeps => {}
             }
         }
         Solved::default()
-    }
-
-    /// Whether a solve begins with semismooth Newton steps, as the last one did.
-    fn goes_on(&self, bundle: &ComponentBundle) -> bool {
-        let work = || self.ways.expected_semismooth * Semismooth::step_work(bundle);
-        self.ways.rejected.is_some_and(|rejected| work() < rejected)
-    }
-
-    /// Expected work of the steps that move all weights at once, in the cheaper way.
-    fn expected_work(&self, bundle: &ComponentBundle) -> f64 {
-        let newton = self.ways.expected_newton * self.newton_work(bundle);
-        newton.min(self.ways.expected_semismooth * Semismooth::step_work(bundle))
-    }
-
-    /// The way of the next moves, by counted work.
-    fn choose(&mut self, bundle: &ComponentBundle) -> Way {
-        let can_use_newton = self.support.columns.len() <= MOST_FREE;
-        let newton = self.newton_work(bundle);
-        let is_semismooth = match self.ways.forced {
-            Some(way) => way == Way::Semismooth && !self.ways.is_stuck,
-            // With fewer components, a solution has weight on many cuts of each, and steps on the weights are better.
-            None if bundle.components().len() < self.sum.len() => false,
-            None => self.ways.is_semismooth_better(can_use_newton.then_some(newton), Semismooth::step_work(bundle)),
-        };
-        if is_semismooth {
-            self.ways.rejected = Some(self.ways.expected_newton * newton);
-            self.ways.has_switched = true;
-            Way::Semismooth
-        } else if can_use_newton {
-            self.ways.newton_work += newton;
-            Way::Newton
-        } else {
-            Way::Sweeps
-        }
     }
 
     /// Estimated work of a Newton step: products of the columns with each other, and the factorisation.
@@ -476,22 +267,33 @@ impl ProductMaster {
         PRODUCT_WORK * products + FACTOR_WORK * free.powi(3) / 6.0 + ENTRY_WORK * bundle.size() as f64
     }
 
-    /// Moves the weights by semismooth Newton steps.
-    fn approach(&mut self, bundle: &mut ComponentBundle, eta: f64, (gap, goal): (f64, f64), patience: &Patience<'_>) {
-        let Self { caps, costs, direction, semismooth, ways, .. } = self;
-        let start = Start { eta, caps, costs, direction, gap, goal, calls: ways.semismooth_calls };
-        ways.semismooth_calls += 1;
-        let is_complete = semismooth.solve(bundle, &start, patience).is_some();
-        self.work += semismooth.work();
-        self.ways.semismooth_steps += semismooth.steps();
-        if is_complete {
+    /// Moves the weights by steps in the space of the variables.
+    fn approach(
+        &mut self,
+        way: Way,
+        bundle: &mut ComponentBundle,
+        (eta, accuracy, solved): (f64, Accuracy, Solved),
+        patience: &Patience<'_>,
+    ) {
+        let Self { caps, costs, direction, semismooth, interior, ways, .. } = self;
+        let promised = solved.promised(eta) / eta;
+        let goal = VARIABLES_SHARE * accuracy.share * promised;
+        let start = Start { eta, caps, costs, direction, gap: solved.gap / eta, goal, promised, calls: ways.calls() };
+        let (end, steps, work) = if way == Way::Interior {
+            (interior.solve(bundle, &start, patience), interior.steps(), interior.work())
+        } else {
+            (semismooth.solve(bundle, &start, patience), semismooth.steps(), semismooth.work())
+        };
+        self.work += work;
+        self.ways.count(way, steps);
+        if end.is_some() {
             self.add_up(bundle);
         }
     }
 
     /// Sweeps as often as a round needs.
     fn sweep_often(&mut self, bundle: &mut ComponentBundle, eta: f64, patience: &Patience<'_>) {
-        let sweeps = if self.support.columns.len() <= MOST_FREE { SWEEPS } else { SWEEPS_WITHOUT_NEWTON };
+        let sweeps = if self.support.columns.len() <= MOST_ROWS { SWEEPS } else { SWEEPS_WITHOUT_NEWTON };
         for _ in 0..sweeps {
             self.sweep(bundle, eta, patience);
         }
@@ -504,7 +306,6 @@ impl ProductMaster {
         self.image.resize(dim, 0.0);
         self.support.columns.clear();
         self.stiffening = 1.0;
-        self.ways.begin();
         self.work = ENTRY_WORK * bundle.size() as f64;
         self.add_up(bundle);
     }
@@ -599,7 +400,7 @@ impl ProductMaster {
         self.aggregate.resize(self.sum.len(), 0.0);
         self.caps.clip_all(&self.sum, &mut self.aggregate);
         let norm_squared = self.direction.iter().zip(&self.aggregate).map(|(direction, entry)| direction * entry).sum();
-        if self.caps.are_any {
+        if self.caps.are_any() {
             // At a cap, the step `eta M w` is `c - bound`.
             let held = self.sum.iter().zip(&self.aggregate).zip(&self.direction);
             sigma += held.map(|((sum, aggregate), direction)| (sum - aggregate) * (eta * direction)).sum::<f64>();
@@ -659,7 +460,7 @@ impl ProductMaster {
                 }
                 self.gather(bundle);
             }
-            self.ways.newton_steps += 1;
+            self.ways.count(Way::Newton, 1);
             if self.support.columns.is_empty() || !self.find_change(bundle, patience) {
                 break;
             }
@@ -830,7 +631,7 @@ impl ProductMaster {
             return Found { step: 0.0, decrease: 0.0, is_cut: false };
         }
         let step = if curvature > 0.0 { (-slope / curvature).min(most) } else { most };
-        if self.caps.are_any {
+        if self.caps.are_any() {
             return self.search_exactly(bundle, slope, step, most);
         }
         Found { step, decrease: -step * (slope + 0.5 * step * curvature), is_cut: false }
@@ -871,7 +672,7 @@ impl ProductMaster {
 
     /// Takes a step along a change of the weights. Shortens it while bounds on the variables make the objective worse.
     fn go(&mut self, bundle: &mut ComponentBundle, eta: f64, (change, step): (&[f64], f64), patience: &Patience<'_>) {
-        let before = if self.caps.are_any { self.value(bundle, eta) } else { f64::INFINITY };
+        let before = if self.caps.are_any() { self.value(bundle, eta) } else { f64::INFINITY };
         let mut step = step;
         loop {
             for block in &self.support.blocks {
@@ -889,7 +690,7 @@ impl ProductMaster {
                 }
             }
             self.add_up(bundle);
-            if !self.caps.are_any || step == 0.0 || self.value(bundle, eta) <= before {
+            if !self.caps.are_any() || step == 0.0 || self.value(bundle, eta) <= before {
                 return;
             }
             step = if step > 1e-6 && !patience.is_over() { 0.5 * step } else { 0.0 };
@@ -934,289 +735,4 @@ fn exchange(component: &Component, costs: &mut [f64], weights: &mut [f64]) -> bo
 }
 
 #[cfg(test)]
-mod tests {
-    use clarabel::algebra::CscMatrix;
-    use clarabel::solver::SupportedConeT::NonnegativeConeT;
-    use clarabel::solver::{DefaultSettings, DefaultSolver, IPSolver, SupportedConeT};
-
-    use super::*;
-    use crate::master::boxes::{random_domain, reaches};
-    use crate::model::SparseCut;
-    use crate::oracle::Counted;
-    use bundlenet_linalg::Stream;
-
-    struct Case {
-        centre: Vec<f64>,
-        domain: Domain,
-        linear: Vec<f64>,
-        cuts: Vec<Vec<SparseCut>>,
-        eta: f64,
-    }
-
-    fn sparse_cut(stream: &mut Stream, dim: usize, scale: f64) -> SparseCut {
-        let coordinates: Vec<u32> = (0..dim as u32).filter(|_| stream.below(3) == 0).collect();
-        let entries = coordinates.into_iter().map(|at| (at, scale * stream.normal())).collect();
-        (entries, stream.normal().abs() * f64::from(u8::from(stream.below(4) > 0)))
-    }
-
-    impl Case {
-        /// A degenerate case: cuts that differ in their error only or are multiples of each other, components without a
-        /// gradient, identical components, few variables for many cuts.
-        fn random(stream: &mut Stream, index: usize) -> Self {
-            let dim = 1 + stream.below(if index.is_multiple_of(3) { 4 } else { 20 });
-            let count = 1 + stream.below(12);
-            let mut cuts: Vec<Vec<SparseCut>> = vec![];
-            for component in 0..count {
-                if component > 0 && stream.below(5) == 0 {
-                    cuts.push(cuts[component - 1].clone());
-                    continue;
-                }
-                let mut own = vec![(vec![], stream.normal().abs())];
-                for _ in 0..stream.below(7) {
-                    let kind = stream.below(6);
-                    let scale = 10.0_f64.powi(stream.below(3) as i32 - 1);
-                    let mut cut = sparse_cut(stream, dim, scale);
-                    if let Some(last) = own.last().filter(|_| kind == 0) {
-                        cut = (last.0.iter().map(|(at, entry)| (*at, 2.0 * entry)).collect(), cut.1);
-                    } else if kind == 1 {
-                        cut.0.clear();
-                    }
-                    own.push(cut);
-                }
-                cuts.push(own);
-            }
-            let domain = random_domain(stream, dim);
-            let mut centre: Vec<f64> =
-                (0..dim).map(|_| stream.normal() * f64::from(u8::from(stream.below(3) > 0))).collect();
-            domain.project(&mut centre);
-            let linear = (0..dim).map(|_| stream.normal()).collect();
-            Self { centre, domain, linear, cuts, eta: 10.0_f64.powi(stream.below(5) as i32 - 2) }
-        }
-
-        fn limits(&self) -> Limits {
-            Limits::new(&self.domain, self.centre.len())
-        }
-
-        fn bundle(&self) -> ComponentBundle {
-            ComponentBundle::of_cuts(&self.centre, self.linear.clone(), &self.cuts)
-        }
-
-        /// Size of the numbers of the problem.
-        fn size(&self) -> f64 {
-            let square = |cut: &SparseCut| cut.1 + self.eta * cut.0.iter().map(|(_, entry)| entry * entry).sum::<f64>();
-            let largest = self.cuts.iter().map(|cuts| cuts.iter().map(square).fold(0.0, f64::max)).sum::<f64>();
-            largest + self.eta * self.linear.iter().map(|entry| entry * entry).sum::<f64>() + 1e-3
-        }
-
-        /// Value of the master problem at a step.
-        fn value(&self, step: &[f64]) -> f64 {
-            let product = |cut: &SparseCut| cut.0.iter().map(|(at, entry)| entry * step[*at as usize]).sum::<f64>();
-            let model =
-                |cuts: &Vec<SparseCut>| cuts.iter().map(|cut| product(cut) - cut.1).fold(f64::NEG_INFINITY, f64::max);
-            self.cuts.iter().map(model).sum::<f64>()
-                + self.linear.iter().zip(step).map(|(entry, step)| entry * step).sum::<f64>()
-                + step.iter().map(|step| step * step).sum::<f64>() / (2.0 * self.eta)
-        }
-
-        /// The minimum by an interior-point method, over `step / sqrt(eta)` and a bound on each component.
-        fn reference(&self) -> f64 {
-            let (dim, count) = (self.centre.len(), self.cuts.len());
-            let root = self.eta.sqrt();
-            let mut quadratic = vec![vec![0.0; dim + count]; dim + count];
-            (0..dim).for_each(|index| quadratic[index][index] = 1.0);
-            let mut objective: Vec<f64> = self.linear.iter().map(|entry| root * entry).collect();
-            objective.resize(dim + count, 1.0);
-            let (mut rows, mut right) = (vec![], vec![]);
-            for (component, cuts) in self.cuts.iter().enumerate() {
-                for (subgradient, error) in cuts {
-                    let mut row = vec![0.0; dim + count];
-                    subgradient.iter().for_each(|(at, entry)| row[*at as usize] = root * entry);
-                    row[dim + component] = -1.0;
-                    rows.push(row);
-                    right.push(*error);
-                }
-            }
-            for (index, sign, reach) in reaches(&self.domain, &self.centre) {
-                let mut row = vec![0.0; dim + count];
-                row[index] = sign * root;
-                rows.push(row);
-                right.push(reach);
-            }
-            let cones: [SupportedConeT<f64>; 1] = [NonnegativeConeT(rows.len())];
-            let settings = DefaultSettings {
-                verbose: false,
-                tol_gap_abs: 1e-11,
-                tol_gap_rel: 1e-11,
-                tol_feas: 1e-11,
-                ..DefaultSettings::default()
-            };
-            let (quadratic, rows) = (CscMatrix::from(&quadratic), CscMatrix::from(&rows));
-            let mut solver = DefaultSolver::new(&quadratic, &objective, &rows, &right, &cones, settings).unwrap();
-            solver.solve();
-            solver.solution.obj_val
-        }
-
-        /// A case with Newton steps of more than a panel of the factorisation.
-        fn large(stream: &mut Stream) -> Self {
-            let (dim, count) = (300, 150);
-            let mut cuts = || (0..4).map(|_| sparse_cut(stream, dim, 1.0)).collect::<Vec<_>>();
-            let cuts: Vec<Vec<SparseCut>> = (0..count).map(|_| cuts()).collect();
-            let linear = (0..dim).map(|_| stream.normal()).collect();
-            let limits = |index: usize| (if index.is_multiple_of(2) { 0.0 } else { f64::NEG_INFINITY }, f64::INFINITY);
-            let domain = Domain::between((0..dim).map(limits));
-            Self { centre: vec![1.0; dim], domain, linear, cuts, eta: 0.1 }
-        }
-
-        /// Solves until the patience ends, and checks that the proposal is valid: weights on simplices, and the
-        /// direction, the norm and the aggregate error that belong to them.
-        fn check_proposal(
-            &self,
-            bundle: &mut ComponentBundle,
-            master: &mut ProductMaster,
-            patience: &Patience<'_>,
-            name: &str,
-        ) -> Solved {
-            let solved =
-                master.solve(bundle, &self.limits(), self.eta, Accuracy { share: 1e-11, is_needed: true }, patience);
-            let (mut sum, mut sigma) = (self.linear.clone(), 0.0);
-            for (component, cuts) in bundle.components().iter().zip(&self.cuts) {
-                let total: f64 = component.cuts.iter().map(|cut| cut.weight).sum();
-                assert!((total - 1.0).abs() < 1e-12 && component.cuts.iter().all(|cut| cut.weight >= 0.0), "{name}");
-                assert!(component.cuts.len() <= cuts.len(), "{name}");
-                for cut in &component.cuts {
-                    bundle.add_to(cut, cut.weight, &mut sum);
-                    sigma += cut.weight * cut.error;
-                }
-            }
-            let mut norm_squared = 0.0;
-            assert!(solved.sigma >= 0.0, "{name}: {}", solved.sigma);
-            for (index, ((&sum, &centre), &direction)) in
-                sum.iter().zip(&self.centre).zip(master.direction()).enumerate()
-            {
-                let (lower, upper) = self.domain.limits(index);
-                let trial = (centre - self.eta * sum).clamp(lower, upper);
-                let expected = if trial == centre - self.eta * sum { sum } else { (centre - trial) / self.eta };
-                assert!((direction - expected).abs() <= 1e-11 * self.size(), "{name}: {direction} {expected}");
-                let (reached, slack) = (centre - self.eta * direction, 1e-12 * (1.0 + centre.abs()));
-                assert!(reached >= lower - slack && reached <= upper + slack, "{name}");
-                sigma += (sum - expected) * (centre - trial);
-                norm_squared += expected * expected;
-            }
-            assert_eq!(master.direction(), master.aggregate(), "{name}");
-            assert!((solved.norm_squared - norm_squared).abs() <= 1e-11 * (1.0 + norm_squared), "{name}");
-            assert!((solved.sigma - sigma).abs() <= 1e-11 * self.size(), "{name}");
-            solved
-        }
-
-        /// Solves and checks everything except for the accuracy of the weights. Returns the gap over the size.
-        fn check(&self, bundle: &mut ComponentBundle, master: &mut ProductMaster, name: &str) -> f64 {
-            let solved = self.check_proposal(bundle, master, &Patience::default(), name);
-            let step: Vec<f64> = master.direction().iter().map(|entry| -self.eta * entry).collect();
-            // The reported gap is the true one: primal value minus dual value.
-            let size = self.size();
-            let (primal, dual) = (self.value(&step), -(0.5 * self.eta * solved.norm_squared + solved.sigma));
-            assert!((primal - dual - solved.gap).abs() <= 1e-11 * size, "{name}: {primal} {dual} {}", solved.gap);
-            (primal - dual) / size
-        }
-    }
-
-    /// A master that moves all weights in one way only, or in the way that it chooses.
-    fn master_of(way: Option<Way>) -> ProductMaster {
-        let mut master = ProductMaster::default();
-        master.ways.forced = way;
-        master
-    }
-
-    const WAYS: [Option<Way>; 3] = [None, Some(Way::Newton), Some(Way::Semismooth)];
-
-    #[test]
-    fn masters_agree_with_an_interior_point_method() {
-        let mut stream = Stream::new(7, "product masters", 0);
-        for index in 0..5000 {
-            let mut case = Case::random(&mut stream, index);
-            if index % 5 == 4 {
-                case.eta = 10.0_f64.powi(stream.below(11) as i32 - 5);
-            }
-            // Clarabel fails in some cases with a step length of 1e5. The gap is a proof without it.
-            let reference = (index % 5 < 4).then(|| case.reference());
-            for way in WAYS {
-                let name = format!("case {index}, {way:?}");
-                let mut master = master_of(way);
-                let gap = case.check(&mut case.bundle(), &mut master, &name);
-                assert!(gap <= 1e-9, "{name}: {gap}");
-                let step: Vec<f64> = master.direction().iter().map(|entry| -case.eta * entry).collect();
-                let value = case.value(&step);
-                // The accuracy of Clarabel is about 1e-8 here.
-                let is_near = |reference: f64| (value - reference).abs() <= 1e-7 * case.size();
-                assert!(reference.is_none_or(is_near), "{name}: {value} {reference:?}");
-            }
-        }
-    }
-
-    /// A master that is cut short at any of its questions leaves a valid proposal. Afterwards it solves as before.
-    #[test]
-    fn masters_cut_short_are_valid() {
-        let mut stream = Stream::new(9, "product masters", 0);
-        for index in 0..60 {
-            let case = if index == 0 { Case::large(&mut stream) } else { Case::random(&mut stream, index) };
-            let way = WAYS[index % WAYS.len()];
-            let counted = Counted::after(usize::MAX);
-            case.check_proposal(&mut case.bundle(), &mut master_of(way), &counted.asked_often(), "endless");
-            let questions = counted.questions();
-            for most in (0..questions).step_by(1 + questions / 300) {
-                let name = format!("case {index}, cut after {most} of {questions} questions");
-                let (mut bundle, mut master) = (case.bundle(), master_of(way));
-                let counted = Counted::after(most);
-                let solved = case.check_proposal(&mut bundle, &mut master, &counted.asked_often(), &name);
-                // No question follows the end.
-                assert!(solved.gap == f64::INFINITY && counted.questions() == most + 1, "{name}");
-                if most % 7 == 0 {
-                    let gap = case.check(&mut bundle, &mut master, &name);
-                    assert!(gap <= 1e-9, "{name}: {gap}");
-                }
-            }
-        }
-    }
-
-    /// In every part of a large master the questions follow each other within 200 microseconds of counted work. They
-    /// change nothing.
-    #[test]
-    fn large_masters_ask_often() {
-        let mut stream = Stream::new(10, "product masters", 0);
-        let case = Case::large(&mut stream);
-        for way in WAYS {
-            let solve = |patience: &Patience<'_>| {
-                let (mut bundle, mut master) = (case.bundle(), master_of(way));
-                let accuracy = Accuracy { share: 1e-11, is_needed: true };
-                master.solve(&mut bundle, &case.limits(), case.eta, accuracy, patience);
-                (master.direction().to_vec(), master.work(), master.support.columns.len())
-            };
-            let counted = Counted::after(usize::MAX);
-            let (direction, work, columns) = solve(&counted.asked());
-            assert!(columns > 150, "{way:?}: {columns}");
-            let each = work / counted.questions() as f64;
-            assert!(work > 5e6 && each < 2e5, "{way:?}: {work} {each}");
-            assert_eq!((direction, work, columns), solve(&Patience::default()), "{way:?}");
-        }
-    }
-
-    /// Warm starts work after jumps of `eta` by 10^3 and with a growing number of cuts.
-    #[test]
-    fn warm_starts_survive_jumps() {
-        let mut stream = Stream::new(8, "product masters", 0);
-        for round in 0..150 {
-            let mut case = Case::random(&mut stream, round);
-            let mut bundle = case.bundle();
-            let mut master = master_of(WAYS[round % WAYS.len()]);
-            for step in 0..12 {
-                case.eta = if step % 2 == 0 { 1e-1 } else { 1e2 };
-                let gap = case.check(&mut bundle, &mut master, &format!("round {round}, step {step}"));
-                assert!(gap <= 1e-9, "round {round}, step {step}: {gap}");
-                let component = stream.below(case.cuts.len());
-                let cut = sparse_cut(&mut stream, case.centre.len(), 1.0);
-                bundle.insert_cut(component, &cut);
-                case.cuts[component].push(cut);
-            }
-        }
-    }
-}
+mod tests;

@@ -21,7 +21,8 @@
 
 use bundlenet_linalg::cholesky::{Cholesky, Strips};
 
-use super::product::{Caps, ENTRY_WORK, FACTOR_WORK, PRODUCTS_PER_READ};
+use super::caps::Caps;
+use super::ways::{ENTRY_WORK, FACTOR_WORK, PRODUCTS_PER_READ, SOLVE_WORK};
 use crate::model::{ComponentBundle, Model};
 use crate::oracle::Patience;
 
@@ -38,8 +39,6 @@ const NEAR: usize = 6;
 /// Largest number of trials of a line search, and the share of the first slope that counts as zero.
 const MOST_TRIALS: usize = 20;
 const FLAT: f64 = 0.1;
-/// Work of a multiplication in the solution of a triangular system, in nanoseconds.
-const SOLVE_WORK: f64 = 0.3;
 
 /// A cut that takes part.
 #[derive(Clone, Copy, Debug)]
@@ -73,6 +72,8 @@ pub(super) struct Start<'a> {
     /// Gap of the weights, and the gap to reach, over `eta`.
     pub(super) gap: f64,
     pub(super) goal: f64,
+    /// Predicted decrease of the weights, over `eta`.
+    pub(super) promised: f64,
     /// Number of calls of the same solve before this one.
     pub(super) calls: usize,
 }

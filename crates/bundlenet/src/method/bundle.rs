@@ -25,6 +25,9 @@ const MOST_REPEATS: usize = 10;
 const STRETCH: f64 = 10.0;
 const MOST_STRETCHES: usize = 20;
 
+/// Factor on a step whose predicted decrease is within the tolerance, for a proof.
+const PROOF_STRETCH: f64 = 1e4;
+
 /// Share of the predicted decrease that the width of a value should not exceed.
 const WISHED_SHARE: f64 = 0.1;
 
@@ -70,6 +73,10 @@ pub(crate) struct BundleMethod<P: Proposer> {
     /// Weighted sums of each component's cuts, for a proof, and whether the last proof succeeded.
     aggregates: Lines,
     is_provable: bool,
+    /// Least length of the next very long step: the last one promised no more than the tolerance, but its proof failed.
+    proof_eta: f64,
+    /// Whether the last proposal is that step.
+    is_stretched: bool,
     /// False if a cut contradicts the best value: round-off has spoiled it, or the function is not convex.
     is_consistent: bool,
     /// Accuracy that was wished for at the last trial point, and at the centre.
@@ -102,6 +109,8 @@ impl<P: Proposer> BundleMethod<P> {
             lower_bound: f64::NEG_INFINITY,
             aggregates: Lines::new(),
             is_provable: function.minimizer_box().is_some(),
+            proof_eta: 0.0,
+            is_stretched: false,
             is_consistent: true,
             wish: f64::INFINITY,
             centre_wish: f64::INFINITY,
@@ -219,6 +228,7 @@ impl<P: Proposer> BundleMethod<P> {
     pub(crate) fn propose_by(&mut self, before: f64, propose: impl FnOnce(&mut P, &mut P::Model, &mut Proposal)) {
         let begin = Instant::now();
         propose(&mut self.proposer, &mut self.model, &mut self.proposal);
+        self.is_stretched = false;
         self.is_fresh = true;
         self.raise_lower_bound();
         self.seconds += before + begin.elapsed().as_secs_f64();
@@ -268,8 +278,32 @@ impl<P: Proposer> BundleMethod<P> {
         let allowed = self.tolerance * function.magnitude(self.best);
         if self.proposal.decrease() <= NEAR * allowed && !self.is_proved(function) {
             self.prove(function);
+            self.stretch(function, allowed);
         }
         self.is_proved(function) || (!self.is_provable && self.estimate() <= allowed && self.is_confirmed(function))
+    }
+
+    /// Tries a very long step if the predicted decrease is within the tolerance and that is not proved. Such a step nearly
+    /// minimises the model itself: its aggregate subgradient is small, and its proof is tight. If it promises more than
+    /// the tolerance, it is the next step.
+    fn stretch(&mut self, function: &mut Function<'_>, allowed: f64) {
+        if self.proposal.decrease() > allowed || !self.is_provable || self.is_proved(function) {
+            return;
+        }
+        let eta = (PROOF_STRETCH * self.proposal.eta).max(self.proof_eta);
+        if !self.proposer.stretch(eta) {
+            return;
+        }
+        self.is_fresh = false;
+        self.propose(function.patience());
+        self.is_stretched = true;
+        if function.patience().is_over() {
+            return;
+        }
+        self.prove(function);
+        if self.proposal.decrease() <= allowed {
+            self.proof_eta = STRETCH * eta;
+        }
     }
 
     /// Confirms the estimate by an evaluation at the end of a very long step. If the function has not bent up to there,
@@ -319,7 +353,7 @@ impl<P: Proposer> BundleMethod<P> {
     }
 
     /// Tries longer steps until one promises more than a noise. False if none up to `longest` does.
-    fn stretch(&mut self, longest: f64, noise: fn(&Self) -> f64, function: &Function<'_>) -> bool {
+    fn lengthen(&mut self, longest: f64, noise: fn(&Self) -> f64, function: &Function<'_>) -> bool {
         for _ in 0..MOST_STRETCHES {
             if self.proposal.decrease() > noise(self) {
                 return true;
@@ -337,7 +371,7 @@ impl<P: Proposer> BundleMethod<P> {
     /// is lost in round-off tells nothing: a longer one is tried.
     fn is_exhausted(&mut self, function: &Function<'_>) -> bool {
         let longest = self.horizon.length(self.proposal.eta);
-        !self.stretch(longest, Self::round_off, function) && self.proposal.eta >= longest
+        !self.lengthen(longest, Self::round_off, function) && self.proposal.eta >= longest
     }
 
     /// Tries longer steps until one promises more than the noise of the oracle (Kiwiel, 2006). If a very long one does not,
@@ -345,7 +379,7 @@ impl<P: Proposer> BundleMethod<P> {
     fn listen(&mut self, function: &Function<'_>) -> Hearing {
         let eta = self.proposal.eta;
         let longest = self.horizon.length(eta);
-        if self.stretch(longest, Self::noise, function) {
+        if self.lengthen(longest, Self::noise, function) {
             return Hearing::Clear;
         }
         let is_far = self.proposal.eta >= longest;
@@ -475,7 +509,9 @@ impl<P: Proposer> Minimize for BundleMethod<P> {
         }
         // In the noise of the oracle the function may have decreased by more.
         let decrease = self.model.centre().width + seen.width - rise;
-        self.horizon.learn(proposal.eta, decrease, proposal.decrease(), centre_value);
+        if !self.is_stretched {
+            self.horizon.learn(proposal.eta, decrease, proposal.decrease(), centre_value);
+        }
         // Update bundle, centre and linearisation errors, A1:8, 10, 14, A2:12-14; then the step length, A1:10, 12.
         let is_new = self.model.update(seen, sight, share, proposal, self.pruning);
         let is_repeated = !is_serious && !is_new;

@@ -1,0 +1,517 @@
+//! Interior-point steps for the quadratic problem over a product of simplices, in the space of the variables.
+//!
+//! The problem is that of `product.rs`, in the form of `semismooth.rs` without its proximal term:
+//!
+//! ```text
+//! max over p, u of  linear'p - |p|^2 / 2M + sum_a u_a,   slack_i = g_i'p + alpha_i / eta - u_a >= 0
+//! ```
+//!
+//! The weights are the multipliers of the slacks. A primal-dual step (Mehrotra, 1992) has one row for each variable,
+//! whatever the number of cuts. With `v_i = weight_i / slack_i` and the cut `r` of the largest `v` of its component, its
+//! matrix is
+//!
+//! ```text
+//! 1/M + sum_a (sum_i v_i d_i d_i' - (sum_i v_i d_i)(sum_i v_i d_i)' / sum_i v_i),   d_i = g_i - g_r
+//! ```
+//!
+//! Differences to a cut of the same component are sparse where cuts are. Newton steps on the weights take hundreds of
+//! rounds where the step length is large and many weights are small; these steps take ten to thirty, in any case.
+
+use bundlenet_linalg::Cholesky;
+
+use super::semismooth::Start;
+use super::ways::{ENTRY_WORK, FACTOR_WORK, PRODUCT_WORK, PRODUCTS_PER_READ, SOLVE_WORK};
+use crate::model::{ComponentBundle, Model};
+use crate::oracle::Patience;
+
+/// Largest number of steps of a call.
+const MOST_STEPS: usize = 80;
+/// Share of the way to the first bound that a step takes.
+const SHARE: f64 = 0.99;
+/// Steps shorter than this end the call: round-off has spoiled the direction.
+const SHORT: f64 = 1e-6;
+/// Largest weight that is rounded to zero.
+const SMALL_WEIGHT: f64 = 1e-3;
+/// Share of the gap to reach at which steps end even if no weight can be rounded.
+const ENOUGH: f64 = 0.1;
+/// Bisections for the first `u` of a component.
+const BISECTIONS: usize = 60;
+/// Passes over all cuts in a step.
+const PASSES: f64 = 6.0;
+
+/// A constraint: its multiplier and its slack, their changes, and the change of their product to aim at.
+#[derive(Clone, Copy, Debug, Default)]
+struct Pair {
+    weight: f64,
+    slack: f64,
+    weight_change: f64,
+    slack_change: f64,
+    aim: f64,
+}
+
+impl Pair {
+    /// Aims at a product; `is_corrected` counts the product of the last changes.
+    fn aim_at(&mut self, product: f64, is_corrected: bool) {
+        let second = if is_corrected { self.weight_change * self.slack_change } else { 0.0 };
+        self.aim = product - self.weight * self.slack - second;
+    }
+
+    /// Sets the change of the slack and the change of the weight that goes with it.
+    fn change(&mut self, slack_change: f64) {
+        self.slack_change = slack_change;
+        self.weight_change = (self.aim - self.weight * slack_change) / self.slack;
+    }
+
+    /// The longest step that keeps both positive.
+    fn longest(&self) -> f64 {
+        let stop = |number: f64, change: f64| if change < 0.0 { -number / change } else { f64::INFINITY };
+        stop(self.weight, self.weight_change).min(stop(self.slack, self.slack_change))
+    }
+
+    /// Their product after a step.
+    fn product_after(&self, step: f64) -> f64 {
+        (self.weight + step * self.weight_change) * (self.slack + step * self.slack_change)
+    }
+
+    fn go(&mut self, step: f64) {
+        self.weight += step * self.weight_change;
+        self.slack += step * self.slack_change;
+    }
+
+    /// `v`: weight over slack.
+    fn ratio(&self) -> f64 {
+        self.weight / self.slack
+    }
+}
+
+/// A cut and its constraint.
+#[derive(Clone, Copy, Debug)]
+struct Working {
+    cut: usize,
+    /// `alpha_i / eta`.
+    error: f64,
+    pair: Pair,
+    /// Its factor in the right-hand side, and its product with the change of the point.
+    factor: f64,
+    slope: f64,
+}
+
+/// The cuts of a component, a range of all.
+#[derive(Clone, Debug)]
+struct Block {
+    component: usize,
+    cuts: std::ops::Range<usize>,
+}
+
+/// A bound on a variable: the variable, the sign of its slack's change along the variable, and its constraint.
+#[derive(Clone, Copy, Debug)]
+struct Bound {
+    at: usize,
+    sign: f64,
+    pair: Pair,
+}
+
+/// The method and its memory.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Interior {
+    cuts: Vec<Working>,
+    blocks: Vec<Block>,
+    bounds: Vec<Bound>,
+    /// The linear part and the components with a single cut.
+    fixed: Vec<f64>,
+    /// Variables whose bounds are the same.
+    is_held: Vec<bool>,
+    point: Vec<f64>,
+    change: Vec<f64>,
+    sum: Vec<f64>,
+    matrix: Cholesky,
+    /// Work space: a difference of cuts and a sum of differences, with the coordinates of each.
+    difference: Sparse,
+    total: Sparse,
+    rounded: Vec<f64>,
+    steps: usize,
+    work: f64,
+}
+
+/// A sparse vector: entries by coordinate, and the coordinates in order.
+#[derive(Clone, Debug, Default)]
+struct Sparse {
+    entries: Vec<f64>,
+    marks: Vec<bool>,
+    coordinates: Vec<u32>,
+}
+
+impl Sparse {
+    fn resize(&mut self, dim: usize) {
+        self.entries.resize(dim, 0.0);
+        self.marks.resize(dim, false);
+    }
+
+    fn add(&mut self, coordinates: &[u32], entries: impl Iterator<Item = f64>, factor: f64) {
+        for (&at, entry) in coordinates.iter().zip(entries) {
+            self.entries[at as usize] += factor * entry;
+            if !std::mem::replace(&mut self.marks[at as usize], true) {
+                self.coordinates.push(at);
+            }
+        }
+    }
+
+    /// Sorts the coordinates and leaves out those with a zero or a mark in `is_held`.
+    fn sort(&mut self, is_held: &[bool]) {
+        let Self { entries, marks, coordinates } = self;
+        coordinates.retain(|&at| {
+            let is_kept = entries[at as usize] != 0.0 && !is_held[at as usize];
+            if !is_kept {
+                (entries[at as usize], marks[at as usize]) = (0.0, false);
+            }
+            is_kept
+        });
+        coordinates.sort_unstable();
+    }
+
+    /// Adds a multiple of its square to a matrix. Returns the number of products.
+    fn add_square(&self, factor: f64, matrix: &mut Cholesky) -> usize {
+        for (count, &at) in self.coordinates.iter().enumerate() {
+            let row = matrix.row_mut(at as usize);
+            let entry = factor * self.entries[at as usize];
+            for &other in &self.coordinates[..=count] {
+                row[other as usize] += entry * self.entries[other as usize];
+            }
+        }
+        self.coordinates.len() * (self.coordinates.len() + 1) / 2
+    }
+
+    fn clear(&mut self) {
+        for at in self.coordinates.drain(..) {
+            (self.entries[at as usize], self.marks[at as usize]) = (0.0, false);
+        }
+    }
+}
+
+impl Interior {
+    /// Number of steps of the last call.
+    pub(super) fn steps(&self) -> usize {
+        self.steps
+    }
+
+    /// Work of the last call in nanoseconds, counted from sizes.
+    pub(super) fn work(&self) -> f64 {
+        self.work
+    }
+
+    /// Estimated work of a step: the matrix, its factorisation and the passes over all cuts.
+    pub(super) fn step_work(bundle: &ComponentBundle) -> f64 {
+        let (dim, cuts) = (bundle.linear().len() as f64, bundle.len().max(1) as f64);
+        let entries = 2.0 * bundle.size() as f64 / cuts;
+        PRODUCT_WORK * 0.5 * cuts * entries * entries
+            + FACTOR_WORK * dim.powi(3) / 6.0
+            + SOLVE_WORK * 2.0 * dim * dim
+            + PASSES * ENTRY_WORK * bundle.size() as f64
+    }
+
+    /// Moves the weights of the bundle until their gap is at most `goal`. `None` if the patience ends; the weights are
+    /// then as before.
+    pub(super) fn solve(
+        &mut self,
+        bundle: &mut ComponentBundle,
+        start: &Start<'_>,
+        patience: &Patience<'_>,
+    ) -> Option<()> {
+        (self.steps, self.work) = (0, 0.0);
+        self.gather(bundle, start);
+        self.centre(start);
+        while self.steps < MOST_STEPS {
+            let gap = self.gap();
+            if gap <= start.goal && self.round(bundle, start, patience)? {
+                return Some(());
+            }
+            if gap <= ENOUGH * start.goal {
+                break;
+            }
+            self.steps += 1;
+            self.write_matrix(bundle, patience)?;
+            let step = self.find_step(bundle, patience)?;
+            if step.is_nan() || step < SHORT {
+                break;
+            }
+            self.go(step);
+        }
+        self.write_weights(bundle, |cut| cut.pair.weight);
+        Some(())
+    }
+
+    /// Collects the cuts of all components with several.
+    fn gather(&mut self, bundle: &ComponentBundle, start: &Start<'_>) {
+        let dim = bundle.linear().len();
+        self.difference.resize(dim);
+        self.total.resize(dim);
+        self.cuts.clear();
+        self.blocks.clear();
+        self.fixed.clear();
+        self.fixed.extend_from_slice(bundle.linear());
+        for (index, component) in bundle.components().iter().enumerate() {
+            if let [cut] = &component.cuts[..] {
+                bundle.add_to(cut, 1.0, &mut self.fixed);
+            }
+            if component.cuts.len() < 2 {
+                continue;
+            }
+            let from = self.cuts.len();
+            self.cuts.extend(component.cuts.iter().enumerate().map(|(at, cut)| {
+                let error = cut.error / start.eta;
+                Working { cut: at, error, pair: Pair::default(), factor: 0.0, slope: 0.0 }
+            }));
+            self.blocks.push(Block { component: index, cuts: from..self.cuts.len() });
+        }
+        // Far from the end, a pair's product is the mean share of a component in the gap.
+        let product = start.gap / self.blocks.len().max(1) as f64;
+        self.place(bundle, start, product);
+        for block in &self.blocks {
+            let component = &bundle.components()[block.component];
+            for working in &mut self.cuts[block.cuts.clone()] {
+                working.slope = bundle.product(&component.cuts[working.cut], &self.point) + working.error;
+            }
+        }
+    }
+
+    /// Sets the first point strictly between its bounds, and the constraints of the bounds.
+    fn place(&mut self, bundle: &ComponentBundle, start: &Start<'_>, product: f64) {
+        self.point.clear();
+        self.bounds.clear();
+        self.is_held.clear();
+        for (at, (&point, &metric)) in start.direction.iter().zip(bundle.metric()).enumerate() {
+            let (low, high) = start.caps.limits(at);
+            let (low, high) = (metric * low, metric * high);
+            let is_held = high <= low;
+            let margin = (product * metric).sqrt().min(0.25 * (high - low));
+            let inside = if is_held { low } else { point.max(low + margin).min(high - margin) };
+            self.point.push(inside);
+            self.is_held.push(is_held);
+            for (sign, slack) in [(-1.0, high - inside), (1.0, inside - low)] {
+                if slack.is_finite() && !is_held {
+                    let pair = Pair { weight: product / slack, slack, ..Pair::default() };
+                    self.bounds.push(Bound { at, sign, pair });
+                }
+            }
+        }
+    }
+
+    /// Sets slacks and weights whose products are all the same, so that the weights of each component add up to 1. The
+    /// slopes are the costs of the cuts.
+    fn centre(&mut self, start: &Start<'_>) {
+        let product = start.gap / self.blocks.len().max(1) as f64;
+        for block in &self.blocks {
+            let cuts = &mut self.cuts[block.cuts.clone()];
+            let least = cuts.iter().map(|cut| cut.slope).fold(f64::INFINITY, f64::min);
+            let (mut near, mut far) = (product, product * cuts.len() as f64);
+            for _ in 0..BISECTIONS {
+                let middle = 0.5 * (near + far);
+                let total: f64 = cuts.iter().map(|cut| product / (cut.slope - least + middle)).sum();
+                *(if total > 1.0 { &mut near } else { &mut far }) = middle;
+            }
+            for cut in cuts {
+                let slack = cut.slope - least + far;
+                cut.pair = Pair { weight: product / slack, slack, ..Pair::default() };
+            }
+        }
+    }
+
+    fn pairs(&self) -> impl Iterator<Item = &Pair> {
+        self.cuts.iter().map(|cut| &cut.pair).chain(self.bounds.iter().map(|bound| &bound.pair))
+    }
+
+    fn pairs_mut(&mut self) -> impl Iterator<Item = &mut Pair> {
+        self.cuts.iter_mut().map(|cut| &mut cut.pair).chain(self.bounds.iter_mut().map(|bound| &mut bound.pair))
+    }
+
+    /// The sum of all products: the gap, once the point belongs to the weights.
+    fn gap(&self) -> f64 {
+        self.pairs().map(|pair| pair.weight * pair.slack).sum()
+    }
+
+    /// Writes and factors the matrix.
+    fn write_matrix(&mut self, bundle: &ComponentBundle, patience: &Patience<'_>) -> Option<()> {
+        let dim = self.point.len();
+        let is_over = |products: usize| patience.is_over_after(products / PRODUCTS_PER_READ);
+        self.matrix.reset(dim, &is_over)?;
+        let mut products = 0;
+        for block in &self.blocks {
+            let component = &bundle.components()[block.component];
+            let cuts = &self.cuts[block.cuts.clone()];
+            let heavier = |a: usize, b: usize| if cuts[b].pair.ratio() > cuts[a].pair.ratio() { b } else { a };
+            let heaviest = (0..cuts.len()).fold(0, heavier);
+            let (origin, origins) = bundle.subgradient(&component.cuts[cuts[heaviest].cut]);
+            for working in cuts.iter().filter(|working| working.cut != cuts[heaviest].cut) {
+                let (coordinates, entries) = bundle.subgradient(&component.cuts[working.cut]);
+                let ratio = working.pair.ratio();
+                self.difference.add(coordinates, entries.iter().copied(), 1.0);
+                self.difference.add(origin, origins.iter().copied(), -1.0);
+                self.difference.sort(&self.is_held);
+                let own = self.difference.add_square(ratio, &mut self.matrix);
+                let Sparse { entries, coordinates, .. } = &self.difference;
+                self.total.add(coordinates, coordinates.iter().map(|&at| entries[at as usize]), ratio);
+                self.difference.clear();
+                products += own;
+                if patience.is_over_after(own) {
+                    self.total.clear();
+                    return None;
+                }
+            }
+            self.total.sort(&self.is_held);
+            let sum: f64 = cuts.iter().map(|cut| cut.pair.ratio()).sum();
+            products += self.total.add_square(-1.0 / sum, &mut self.matrix);
+            self.total.clear();
+        }
+        for at in 0..dim {
+            self.matrix.row_mut(at)[at] += 1.0 / bundle.metric()[at];
+        }
+        for bound in &self.bounds {
+            self.matrix.row_mut(bound.at)[bound.at] += bound.pair.ratio();
+        }
+        let size = dim as f64;
+        self.work += PRODUCT_WORK * products as f64 + FACTOR_WORK * size.powi(3) / 6.0 + SOLVE_WORK * 2.0 * size * size;
+        self.matrix.factor(0.0, &is_over)?;
+        Some(())
+    }
+
+    /// Finds the changes of a step by a predictor and a corrector. Returns the length of the step.
+    fn find_step(&mut self, bundle: &ComponentBundle, patience: &Patience<'_>) -> Option<f64> {
+        let count = (self.cuts.len() + self.bounds.len()).max(1) as f64;
+        let mean = self.gap() / count;
+        self.pairs_mut().for_each(|pair| pair.aim_at(0.0, false));
+        let step = self.find_changes(bundle, patience)?.min(1.0);
+        let after: f64 = self.pairs().map(|pair| pair.product_after(step)).sum::<f64>() / count;
+        let aim = mean * (after / mean).powi(3);
+        self.pairs_mut().for_each(|pair| pair.aim_at(aim, true));
+        self.work += PASSES * ENTRY_WORK * bundle.size() as f64;
+        Some((SHARE * self.find_changes(bundle, patience)?).min(1.0))
+    }
+
+    /// Solves for the changes that lead to the aims of all pairs. Returns the longest step within the bounds.
+    fn find_changes(&mut self, bundle: &ComponentBundle, patience: &Patience<'_>) -> Option<f64> {
+        self.add_up(bundle, |cut| cut.pair.weight);
+        let residual = self.sum.iter().zip(&self.point).zip(bundle.metric());
+        self.change.clear();
+        self.change.extend(residual.map(|((sum, point), metric)| sum - point / metric));
+        for bound in &self.bounds {
+            self.change[bound.at] += bound.sign * (bound.pair.weight + bound.pair.aim / bound.pair.slack);
+        }
+        for block in &self.blocks {
+            let component = &bundle.components()[block.component];
+            let missing = self.missing(block);
+            let mut entries = 0;
+            for working in &mut self.cuts[block.cuts.clone()] {
+                working.factor = working.pair.aim / working.pair.slack + working.pair.ratio() * missing;
+                let cut = &component.cuts[working.cut];
+                bundle.add_to(cut, working.factor, &mut self.change);
+                entries += bundle.subgradient(cut).0.len();
+            }
+            if patience.is_over_after(entries) {
+                return None;
+            }
+        }
+        self.change.iter_mut().zip(&self.is_held).filter(|(_, held)| **held).for_each(|(entry, _)| *entry = 0.0);
+        self.matrix.solve(&mut self.change);
+        self.follow(bundle, patience)?;
+        Some(self.pairs().map(Pair::longest).fold(f64::INFINITY, f64::min))
+    }
+
+    /// The change of a component's `u`, without the part of the point: it makes its weights add up to 1.
+    fn missing(&self, block: &Block) -> f64 {
+        let cuts = &self.cuts[block.cuts.clone()];
+        let weights: f64 = cuts.iter().map(|cut| cut.pair.weight + cut.pair.aim / cut.pair.slack).sum();
+        (1.0 - weights) / cuts.iter().map(|cut| cut.pair.ratio()).sum::<f64>()
+    }
+
+    /// Computes the changes of all pairs from the change of the point.
+    fn follow(&mut self, bundle: &ComponentBundle, patience: &Patience<'_>) -> Option<()> {
+        for block in &self.blocks {
+            let component = &bundle.components()[block.component];
+            let missing = self.missing(block);
+            let cuts = &mut self.cuts[block.cuts.clone()];
+            let mut entries = 0;
+            for working in &mut *cuts {
+                let cut = &component.cuts[working.cut];
+                working.slope = bundle.product(cut, &self.change);
+                entries += bundle.subgradient(cut).0.len();
+            }
+            let ratios: f64 = cuts.iter().map(|cut| cut.pair.ratio()).sum();
+            let mean = cuts.iter().map(|cut| cut.pair.ratio() * cut.slope).sum::<f64>() / ratios;
+            cuts.iter_mut().for_each(|cut| cut.pair.change(cut.slope - mean - missing));
+            if patience.is_over_after(entries) {
+                return None;
+            }
+        }
+        self.bounds.iter_mut().for_each(|bound| bound.pair.change(bound.sign * self.change[bound.at]));
+        Some(())
+    }
+
+    fn go(&mut self, step: f64) {
+        self.pairs_mut().for_each(|pair| pair.go(step));
+        self.point.iter_mut().zip(&self.change).for_each(|(point, change)| *point += step * change);
+    }
+
+    /// Computes `s` of some weights.
+    fn add_up(&mut self, bundle: &ComponentBundle, weight: impl Fn(&Working) -> f64) {
+        self.sum.clone_from(&self.fixed);
+        for block in &self.blocks {
+            let component = &bundle.components()[block.component];
+            for working in &self.cuts[block.cuts.clone()] {
+                bundle.add_to(&component.cuts[working.cut], weight(working), &mut self.sum);
+            }
+        }
+    }
+
+    /// Rounds weights of cuts far from their component's minimum to zero. If the gap is then at most the goal, writes the
+    /// weights to the bundle and returns true. At the end these weights vanish in any case. Cuts without weight can
+    /// leave the bundle.
+    fn round(&mut self, bundle: &mut ComponentBundle, start: &Start<'_>, patience: &Patience<'_>) -> Option<bool> {
+        let unit = start.promised / self.blocks.len().max(1) as f64;
+        self.work += 2.0 * ENTRY_WORK * bundle.size() as f64;
+        for block in &self.blocks {
+            let cuts = &mut self.cuts[block.cuts.clone()];
+            let is_kept = |pair: &Pair| pair.weight > SMALL_WEIGHT || pair.weight * unit >= pair.slack;
+            let total: f64 = cuts.iter().filter(|cut| is_kept(&cut.pair)).map(|cut| cut.pair.weight).sum();
+            cuts.iter_mut().for_each(|cut| cut.factor = if is_kept(&cut.pair) { cut.pair.weight / total } else { 0.0 });
+        }
+        self.add_up(bundle, |cut| cut.factor);
+        self.rounded.resize(self.sum.len(), 0.0);
+        start.caps.clip_all(&self.sum, &mut self.rounded);
+        self.rounded.iter_mut().zip(bundle.metric()).for_each(|(entry, metric)| *entry *= metric);
+        let mut gap = 0.0;
+        for block in &self.blocks {
+            let component = &bundle.components()[block.component];
+            let (mut mean, mut least, mut entries) = (0.0, f64::INFINITY, 0);
+            for working in &self.cuts[block.cuts.clone()] {
+                let cut = &component.cuts[working.cut];
+                let cost = bundle.product(cut, &self.rounded) + working.error;
+                mean += working.factor * cost;
+                least = cost.min(least);
+                entries += bundle.subgradient(cut).0.len();
+            }
+            gap += mean - least;
+            if patience.is_over_after(entries) {
+                return None;
+            }
+        }
+        let is_solved = gap <= start.goal;
+        if is_solved {
+            self.write_weights(bundle, |cut| cut.factor);
+        }
+        Some(is_solved)
+    }
+
+    /// Writes weights to the bundle. They add up to 1.
+    fn write_weights(&self, bundle: &mut ComponentBundle, weight: impl Fn(&Working) -> f64) {
+        for block in &self.blocks {
+            let working = &self.cuts[block.cuts.clone()];
+            let total: f64 = working.iter().map(&weight).sum();
+            // Round-off may have spoiled the weights. The old ones are valid.
+            if !total.is_finite() || total <= 0.0 {
+                continue;
+            }
+            let cuts = bundle.cuts_mut(block.component);
+            working.iter().for_each(|cut| cuts[cut.cut].weight = weight(cut) / total);
+        }
+    }
+}

@@ -1,0 +1,248 @@
+//! The choice between the ways to move all weights of a component master, by counted work.
+
+use super::interior::Interior;
+use super::semismooth::Semismooth;
+use crate::model::ComponentBundle;
+
+/// Work of the parts of a solve, in nanoseconds of a present-day core: for each entry of a cut that a sweep or the
+/// pricing reads, for each product in Newton's matrix, for each multiplication of its factorisation, and for each of the
+/// solution of a triangular system. `cargo bench --bench components` prints the work next to the measured time.
+pub(super) const ENTRY_WORK: f64 = 6.0;
+pub(super) const PRODUCT_WORK: f64 = 3.0;
+pub(super) const FACTOR_WORK: f64 = 0.045;
+pub(super) const SOLVE_WORK: f64 = 0.3;
+
+/// Products of a factorisation that take about as long as reading a number in a sweep.
+pub(super) const PRODUCTS_PER_READ: usize = 16;
+
+/// Expected steps of the first solves, and the share by which the expectation follows each later one.
+const NEWTON_STEPS: f64 = 3.0;
+const SEMISMOOTH_STEPS: f64 = 4.0;
+const INTERIOR_STEPS: f64 = 15.0;
+const FOLLOW: f64 = 0.3;
+
+/// A way in the space of the variables is given up after a number of calls, if the last one has not reduced the gap to
+/// `LEAST_GAIN`. A call of semismooth Newton steps has a sharper goal than the one before; interior-point steps reach
+/// theirs in one call.
+const MOST_SEMISMOOTH_CALLS: usize = 3;
+const LEAST_GAIN: f64 = 0.5;
+
+/// An accurate solve is always worth its work up to this multiple of the work of a step without it.
+const AFFORDABLE: f64 = 20.0;
+
+/// Largest number of rows of a matrix for which its steps pay. Beyond it, there are more sweeps instead.
+pub(super) const MOST_ROWS: usize = 4000;
+
+/// A way to move all weights of a bundle at once.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Way {
+    /// Newton steps on the free weights.
+    Newton,
+    /// Semismooth Newton steps in the space of the variables.
+    Semismooth,
+    /// Interior-point steps in the space of the variables.
+    Interior,
+    /// None: sweeps alone.
+    Sweeps,
+}
+
+impl Way {
+    /// Whether its matrix has one row for each variable.
+    pub(super) fn is_in_variables(self) -> bool {
+        matches!(self, Self::Semismooth | Self::Interior)
+    }
+
+    /// The way in the space of the variables for a bundle. Where components outnumber variables, most have weight on one
+    /// cut, and projections on simplices find that soon. With fewer components, a solution has weight on many cuts of
+    /// each.
+    fn in_variables(bundle: &ComponentBundle) -> Self {
+        if bundle.components().len() < bundle.linear().len() { Self::Interior } else { Self::Semismooth }
+    }
+}
+
+/// Steps of a way: those that a solve is expected to take, from the last ones, and those of the present solve.
+#[derive(Clone, Copy, Debug)]
+struct Steps {
+    expected: f64,
+    counted: f64,
+}
+
+impl Steps {
+    fn new(expected: f64) -> Self {
+        Self { expected, counted: 0.0 }
+    }
+
+    /// Updates the expectation at the end of a solve. `factor` is above 1 if the steps were given up.
+    fn learn(&mut self, factor: f64) {
+        if self.counted > 0.0 {
+            self.expected += FOLLOW * (factor * self.counted - self.expected);
+        }
+        self.counted = 0.0;
+    }
+}
+
+/// Expected and counted steps of the ways, and the choice between them. All of it follows from counts, not from a clock.
+#[derive(Clone, Debug)]
+pub(super) struct Ways {
+    newton: Steps,
+    semismooth: Steps,
+    interior: Steps,
+    present: Present,
+    thrift: Thrift,
+    /// Expected work of Newton steps when semismooth ones were chosen, if the last solve used these to its end.
+    rejected: Option<f64>,
+    /// The only way, in tests and measurements.
+    forced: Option<Way>,
+}
+
+/// The present solve.
+#[derive(Clone, Debug, Default)]
+struct Present {
+    /// Work of Newton steps.
+    newton_work: f64,
+    /// Calls of the way in the space of the variables, and whether it is given up.
+    calls: usize,
+    is_stuck: bool,
+    /// Gap of the last round.
+    gap: Option<f64>,
+}
+
+/// Whether a solve is to be accurate.
+#[derive(Clone, Debug)]
+struct Thrift {
+    /// Work of an evaluation, and the work since the last accurate solve less the work of that one.
+    oracle_work: f64,
+    credit: f64,
+    /// Work of a step with an inaccurate solve, and the expected work that makes it accurate; as of the last solve.
+    cheap: f64,
+    expected: f64,
+    /// Expected work of interior-point steps; infinite where they do not pay.
+    interior: f64,
+}
+
+impl Default for Ways {
+    fn default() -> Self {
+        Self {
+            newton: Steps::new(NEWTON_STEPS),
+            semismooth: Steps::new(SEMISMOOTH_STEPS),
+            interior: Steps::new(INTERIOR_STEPS),
+            present: Present::default(),
+            thrift: Thrift {
+                oracle_work: f64::INFINITY,
+                credit: 0.0,
+                cheap: 0.0,
+                expected: 0.0,
+                interior: f64::INFINITY,
+            },
+            rejected: None,
+            forced: None,
+        }
+    }
+}
+
+impl Ways {
+    /// One way only, for tests and measurements; `None` leaves the choice.
+    pub(super) fn forced(way: Option<Way>) -> Self {
+        Self { forced: way, ..Self::default() }
+    }
+
+    /// Begins a solve. Returns its first way: semismooth Newton steps, if the last solve used them to its end and they are
+    /// still expected to be cheaper. Sweeps spread weight over more cuts, so they do not go with these steps.
+    pub(super) fn begin(&mut self, bundle: &ComponentBundle) -> Way {
+        self.present = Present::default();
+        for steps in [&mut self.newton, &mut self.semismooth, &mut self.interior] {
+            steps.counted = 0.0;
+        }
+        let work = || self.semismooth.expected * Semismooth::step_work(bundle);
+        let goes_on = self.rejected.is_some_and(|rejected| work() < rejected);
+        if goes_on { Way::Semismooth } else { Way::Sweeps }
+    }
+
+    /// Sets the work of an evaluation, in nanoseconds: the alternative to a more accurate solve.
+    pub(super) fn set_oracle_work(&mut self, work: f64) {
+        self.thrift.oracle_work = work;
+    }
+
+    /// Takes note of the first round: the work so far, and that of a Newton step on the free weights.
+    pub(super) fn note_first_round(&mut self, bundle: &ComponentBundle, work: f64, newton_step: f64) {
+        let (way, other) = self.other(bundle);
+        let has_interior = way == Way::Interior && bundle.linear().len() <= MOST_ROWS;
+        let thrift = &mut self.thrift;
+        thrift.cheap = thrift.oracle_work + work;
+        thrift.credit += thrift.cheap;
+        thrift.interior = if has_interior { other } else { f64::INFINITY };
+        thrift.expected = other.min(self.newton.expected * newton_step);
+    }
+
+    /// Whether an accurate solve is worth its work. It is if a step without it is not much cheaper, or if the steps since
+    /// the last one have taken as much work.
+    pub(super) fn can_afford(&self) -> bool {
+        let Thrift { expected, cheap, credit, .. } = self.thrift;
+        expected <= AFFORDABLE * cheap || expected <= credit
+    }
+
+    /// Expected work of interior-point steps; infinite where they do not pay. As of the last solve.
+    pub(super) fn interior_work(&self) -> f64 {
+        self.thrift.interior
+    }
+
+    /// Number of calls of the way in the space of the variables in this solve.
+    pub(super) fn calls(&self) -> usize {
+        self.present.calls
+    }
+
+    /// Counts steps of a way.
+    pub(super) fn count(&mut self, way: Way, steps: usize) {
+        self.present.calls += usize::from(way.is_in_variables());
+        match way {
+            Way::Newton => self.newton.counted += steps as f64,
+            Way::Semismooth => self.semismooth.counted += steps as f64,
+            Way::Interior => self.interior.counted += steps as f64,
+            Way::Sweeps => {}
+        }
+    }
+
+    /// The way in the space of the variables, and its expected work.
+    fn other(&self, bundle: &ComponentBundle) -> (Way, f64) {
+        match Way::in_variables(bundle) {
+            Way::Semismooth => (Way::Semismooth, self.semismooth.expected * Semismooth::step_work(bundle)),
+            way => (way, self.interior.expected * Interior::step_work(bundle)),
+        }
+    }
+
+    /// The way of the next round, after a round that went the way `last` and left a gap. `newton_step` is the work of a
+    /// Newton step, if it is possible.
+    pub(super) fn next(&mut self, bundle: &ComponentBundle, last: Way, gap: f64, newton_step: Option<f64>) -> Way {
+        let most = if last == Way::Interior { 1 } else { MOST_SEMISMOOTH_CALLS };
+        let gains_little = self.present.gap.is_some_and(|before| gap > LEAST_GAIN * before);
+        self.present.is_stuck |= last.is_in_variables() && gains_little && self.present.calls >= most;
+        self.present.gap = Some(gap);
+        if last.is_in_variables() && !self.present.is_stuck {
+            return last;
+        }
+        let (other, work) = self.other(bundle);
+        let newton = newton_step.map_or(f64::INFINITY, |step| self.newton.expected * step);
+        // Once Newton steps have taken as much work, a wrong choice costs at most twice the right one.
+        let is_cheaper = work < newton || work <= self.present.newton_work;
+        let is_cheaper = is_cheaper && bundle.linear().len() <= MOST_ROWS;
+        let chosen = self.forced.unwrap_or(if is_cheaper { other } else { Way::Newton });
+        if chosen.is_in_variables() && !self.present.is_stuck {
+            self.rejected = (chosen == Way::Semismooth).then_some(newton);
+            return chosen;
+        }
+        self.present.newton_work += newton_step.unwrap_or(0.0);
+        if newton_step.is_some() { Way::Newton } else { Way::Sweeps }
+    }
+
+    /// Updates the expectations at the end of a solve.
+    pub(super) fn learn(&mut self, work: f64) {
+        self.thrift.credit = (self.thrift.credit - work).min(0.0);
+        if self.newton.counted > 0.0 || self.present.is_stuck {
+            self.rejected = None;
+        }
+        // Steps that were given up are half of those that it would have taken, or fewer.
+        self.newton.learn(if self.present.calls > 0 { 2.0 } else { 1.0 });
+        self.semismooth.learn(1.0);
+        self.interior.learn(1.0);
+    }
+}
