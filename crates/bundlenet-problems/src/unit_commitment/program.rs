@@ -8,7 +8,7 @@
 //! start is dual feasible, so the method keeps `z_k = c_k - a_k'y - sigma >= 0` exactly.
 
 use super::balance::Column;
-use bundlenet_linalg::cholesky::Cholesky;
+use bundlenet_linalg::cholesky::{Cholesky, Strips};
 
 /// Most iterations.
 const MOST_ITERATIONS: usize = 60;
@@ -36,6 +36,7 @@ pub(super) struct Program {
     /// What demand and reserve lack.
     lack: Vec<f64>,
     matrix: Cholesky,
+    strips: Strips,
     right: Vec<f64>,
     scratch: Vec<f64>,
     /// The cheapest feasible weights so far, by group: the amounts that they supply.
@@ -206,29 +207,46 @@ impl Program {
     fn factor(&mut self) -> Option<()> {
         let size = self.prices.len();
         self.matrix.reset(size, &|_| false)?;
+        self.subtract_columns()?;
+        for row in 0..size {
+            let slack = row.checked_sub(self.periods).map_or(0.0, |at| self.slacks[at] / self.prices[row]);
+            let numbers = &mut self.matrix.row_mut(row)[..=row];
+            numbers.iter_mut().for_each(|number| *number = -*number);
+            let number = &mut numbers[row];
+            // A period in which nothing can change would make the matrix singular.
+            *number += slack + 1e-14 * *number + 1e-14;
+        }
+        self.matrix.factor(0.0, &|_| false).map(|_| ())
+    }
+
+    /// Subtracts the products of all columns with themselves from the matrix: of their differences to the mean of their
+    /// group, with the ratio of weight and reduced cost as a factor.
+    fn subtract_columns(&mut self) -> Option<()> {
+        let size = self.prices.len();
         let (mut mean, mut difference) = (vec![0.0; size], vec![0.0; size]);
-        for group in self.groups.iter().filter(|group| group.columns.len() > 1) {
+        let groups = || self.groups.iter().filter(|group| group.columns.len() > 1);
+        let mut left: usize = groups().map(|group| group.columns.len()).sum();
+        let mut used = 0;
+        self.strips.reset(size, left);
+        for group in groups() {
             let ratios = || group.weights.iter().zip(&group.costs).map(|(weight, cost)| weight / cost);
             let sum: f64 = ratios().sum();
             mean.fill(0.0);
             group.columns.iter().zip(ratios()).for_each(|(column, ratio)| column.add_to(&mut mean, ratio / sum));
             for (column, ratio) in group.columns.iter().zip(ratios()) {
-                difference.iter_mut().zip(&mean).for_each(|(entry, mean)| *entry = -mean);
-                column.add_to(&mut difference, 1.0);
-                for (row, &entry) in difference.iter().enumerate().filter(|(_, entry)| **entry != 0.0) {
-                    let factor = ratio * entry;
-                    let numbers = self.matrix.row_mut(row).iter_mut().zip(&difference);
-                    numbers.for_each(|(number, other)| *number += factor * other);
+                let root = ratio.sqrt();
+                difference.iter_mut().zip(&mean).for_each(|(entry, mean)| *entry = -root * mean);
+                column.add_to(&mut difference, root);
+                self.strips.set_column(used, &difference);
+                (used, left) = (used + 1, left - 1);
+                if used == Strips::MOST || left == 0 {
+                    self.matrix.subtract_products(&self.strips, &|_| false)?;
+                    self.strips.reset(size, left);
+                    used = 0;
                 }
             }
         }
-        for row in 0..size {
-            let slack = row.checked_sub(self.periods).map_or(0.0, |at| self.slacks[at] / self.prices[row]);
-            let number = &mut self.matrix.row_mut(row)[row];
-            // A period in which nothing can change would make the matrix singular.
-            *number += slack + 1e-14 * *number + 1e-14;
-        }
-        self.matrix.factor(0.0, &|_| false).map(|_| ())
+        Some(())
     }
 
     /// Sets the wanted products: `target`, corrected by the products of the present steps if asked.
