@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::model::{CentrePolicy, Proposal, Step};
+use crate::model::{CentrePolicy, Step};
 
 /// Strategy for the step length `eta` of the bundle method.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -246,10 +246,7 @@ impl Proximity {
             let found = if reach <= 1.0 { reach } else { secant(step) };
             return found.clamp(components::FINDING_FACTORS.0, components::FINDING_FACTORS.1);
         }
-        let factor = (components::BEYOND_REACH * reach).clamp(components::FACTORS.0, components::FACTORS.1).sqrt();
-        // Where cuts alone end the step, a larger `eta` changes nothing. It would have to shrink again later.
-        let Proposal { eta, norm_squared, sigma, .. } = *step.proposal;
-        if eta * norm_squared <= LITTLE * sigma { factor.min(1.0) } else { factor }
+        (components::BEYOND_REACH * reach).clamp(components::FACTORS.0, components::FACTORS.1).sqrt()
     }
 }
 
@@ -323,7 +320,7 @@ fn interpolation(step: &Step<'_>) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::Sight;
+    use crate::model::{Proposal, Sight};
     use crate::oracle::Evaluation;
 
     /// A step: serious or not, `|w|^2`, `sigma`. The decrease is as predicted, or a rise of the same size.
