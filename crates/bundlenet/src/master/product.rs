@@ -485,7 +485,9 @@ impl ProductMaster {
         // Entries of the columns in each variable, if they are spread evenly. A column has those of two cuts.
         let entries = 2.0 * free * bundle.size() as f64 / cuts / self.sum.len().max(1) as f64;
         let products = 0.5 * entries * entries * self.sum.len() as f64;
-        (PRODUCT_WORK * products).min(dense_work(self.support.columns.len(), self.sum.len())) + FACTOR_WORK * free.powi(3) / 6.0 + ENTRY_WORK * bundle.size() as f64
+        (PRODUCT_WORK * products).min(dense_work(self.support.columns.len(), self.sum.len()))
+            + FACTOR_WORK * free.powi(3) / 6.0
+            + ENTRY_WORK * bundle.size() as f64
     }
 
     /// Moves the weights by semismooth Newton steps.

@@ -389,7 +389,11 @@ mod tests {
             ("more components than variables", units, Phase::Components),
             ("fewer components than variables", Opening { components: 90, ..units }, Phase::Network),
             ("the same, from an earlier run", Opening { components: 90, has_cuts: true, ..units }, Phase::Components),
-            ("masters as dear as all steps of the network", Opening { component_work: Some(2e7), ..units }, Phase::Network),
+            (
+                "masters as dear as all steps of the network",
+                Opening { component_work: Some(2e7), ..units },
+                Phase::Network,
+            ),
             ("dear evaluations", Opening { components: 90, oracle_work: 8e6, ..units }, Phase::Components),
             ("no sum", Opening { component_work: None, ..units }, Phase::Network),
             ("no sum, and few variables", Opening { component_work: None, dim: 20, ..units }, Phase::Aggregated),
