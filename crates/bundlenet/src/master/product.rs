@@ -14,12 +14,12 @@
 //! stiffness of reduced cost over weight (as in an interior-point method, or in Coleman and Li's scaling): it arrives
 //! at zero and not beyond. Two to five rounds are enough; plain Newton steps needed sixty.
 
-use bundlenet_linalg::Cholesky;
+use bundlenet_linalg::cholesky::{Cholesky, Strips};
 
 use super::caps::{Caps, Limits};
 use super::interior::Interior;
 use super::semismooth::{Semismooth, Start};
-use super::ways::{ENTRY_WORK, FACTOR_WORK, MOST_ROWS, PRODUCT_WORK, PRODUCTS_PER_READ, Way, Ways};
+use super::ways::{ENTRY_WORK, FACTOR_WORK, MOST_ROWS, PRODUCT_WORK, PRODUCTS_PER_READ, WRITE_WORK, Way, Ways};
 use crate::model::{Component, ComponentBundle, Model};
 use crate::oracle::Patience;
 
@@ -82,6 +82,7 @@ pub(crate) struct ProductMaster {
     stiffening: f64,
     support: Support,
     matrix: Cholesky,
+    strips: Strips,
     change: Vec<f64>,
     limited: Vec<f64>,
     image: Vec<f64>,
@@ -125,6 +126,12 @@ const FIRST_CUTS: f64 = 4.0;
 pub(crate) fn first_work(entries: usize, dim: usize) -> f64 {
     let entries = if entries == 0 { dim } else { entries };
     ROUNDS * (SWEEPS + 1) as f64 * ENTRY_WORK * FIRST_CUTS * entries as f64
+}
+
+/// Work of Newton's matrix from dense columns in some coordinates.
+fn dense_work(columns: usize, coordinates: usize) -> f64 {
+    let columns = columns as f64;
+    (FACTOR_WORK * 0.5 * columns + WRITE_WORK) * columns * coordinates as f64
 }
 
 /// Result of a search along a change of the weights.
@@ -264,7 +271,9 @@ impl ProductMaster {
         // Entries of the columns in each variable, if they are spread evenly. A column has those of two cuts.
         let entries = 2.0 * free * bundle.size() as f64 / cuts / self.sum.len().max(1) as f64;
         let products = 0.5 * entries * entries * self.sum.len() as f64;
-        PRODUCT_WORK * products + FACTOR_WORK * free.powi(3) / 6.0 + ENTRY_WORK * bundle.size() as f64
+        (PRODUCT_WORK * products).min(dense_work(self.support.columns.len(), self.sum.len()))
+            + FACTOR_WORK * free.powi(3) / 6.0
+            + ENTRY_WORK * bundle.size() as f64
     }
 
     /// Moves the weights by steps in the space of the variables.
@@ -287,6 +296,9 @@ impl ProductMaster {
         self.work += work;
         self.ways.count(way, steps);
         if end.is_some() {
+            if way == Way::Semismooth && !self.semismooth.has_gained() {
+                self.ways.give_up();
+            }
             self.add_up(bundle);
         }
     }
@@ -549,9 +561,15 @@ impl ProductMaster {
         if self.matrix.reset(columns.len(), &is_over).is_none() {
             return false;
         }
+        let lengths = || starts.iter().zip(ends).map(|(start, end)| end - start).filter(|length| *length > 0);
+        let sparse = PRODUCT_WORK * 0.5 * lengths().map(|length| (length * length) as f64).sum::<f64>();
+        let dense = dense_work(columns.len(), lengths().count());
+        self.work += sparse.min(dense);
+        if dense < sparse {
+            return self.add_dense_products(patience);
+        }
         for (&start, &end) in starts.iter().zip(ends) {
             let entries = &by_coordinate[start..end];
-            self.work += PRODUCT_WORK * 0.5 * (entries.len() * entries.len()) as f64;
             for (at, &(column, entry)) in entries.iter().enumerate() {
                 if patience.is_over_after(at) {
                     return false;
@@ -559,6 +577,29 @@ impl ProductMaster {
                 let row = self.matrix.row_mut(column as usize);
                 entries[..=at].iter().for_each(|&(other, value)| row[other as usize] += entry * value);
             }
+        }
+        true
+    }
+
+    /// Adds `D'D` to a zero matrix, with zeros where a column has no entry. False if the patience ends before.
+    fn add_dense_products(&mut self, patience: &Patience<'_>) -> bool {
+        let Support { columns, starts, ends, by_coordinate, .. } = &self.support;
+        let is_over = |products: usize| patience.is_over_after(products / PRODUCTS_PER_READ);
+        let ranges: Vec<_> = starts.iter().zip(ends).filter(|(start, end)| start < end).collect();
+        let mut numbers = vec![0.0; columns.len()];
+        for ranges in ranges.chunks(Strips::MOST) {
+            self.strips.reset(columns.len(), ranges.len());
+            for (place, &(&start, &end)) in ranges.iter().enumerate() {
+                numbers.fill(0.0);
+                by_coordinate[start..end].iter().for_each(|&(column, entry)| numbers[column as usize] = entry);
+                self.strips.set_column(place, &numbers);
+            }
+            if self.matrix.subtract_products(&self.strips, &is_over).is_none() {
+                return false;
+            }
+        }
+        for row in 0..columns.len() {
+            self.matrix.row_mut(row)[..=row].iter_mut().for_each(|entry| *entry = -*entry);
         }
         true
     }

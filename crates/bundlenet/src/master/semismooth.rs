@@ -39,6 +39,10 @@ const NEAR: usize = 6;
 /// Largest number of trials of a line search, and the share of the first slope that counts as zero.
 const MOST_TRIALS: usize = 20;
 const FLAT: f64 = 0.1;
+/// A call ends after this number of consecutive steps below this length. Such steps show a `sigma` that is too small:
+/// the function is a chain of tiny pieces, and a Newton step sees one of them.
+const MOST_SHORT_STEPS: usize = 4;
+const SHORT_STEP: f64 = 0.1;
 
 /// A cut that takes part.
 #[derive(Clone, Copy, Debug)]
@@ -97,12 +101,18 @@ pub(super) struct Semismooth {
     mean: Vec<f64>,
     column: Vec<f64>,
     order: Vec<f64>,
-    /// Steps and work of the last call.
+    /// Whether the last call found better weights, and its steps and work.
+    has_gained: bool,
     steps: usize,
     work: f64,
 }
 
 impl Semismooth {
+    /// Whether the last call found better weights. If not, it left the old ones.
+    pub(super) fn has_gained(&self) -> bool {
+        self.has_gained
+    }
+
     /// Number of steps of the last call.
     pub(super) fn steps(&self) -> usize {
         self.steps
@@ -122,8 +132,8 @@ impl Semismooth {
         FACTOR_WORK * dim * dim * (columns / 2.0 + dim / 6.0) + 2.0 * ENTRY_WORK * entries + SOLVE_WORK * dim * dim
     }
 
-    /// Moves the weights of the bundle until their gap is about `goal`, as far as near cuts are concerned. `None` if the
-    /// patience ends; the weights are then as before.
+    /// Moves the weights of the bundle until their gap is about `goal`, as far as near cuts are concerned. Leaves the weights
+    /// if their gap does not become smaller. `None` if the patience ends; the weights are then as before.
     pub(super) fn solve(
         &mut self,
         bundle: &mut ComponentBundle,
@@ -139,9 +149,11 @@ impl Semismooth {
         self.price(bundle, patience)?;
         self.project(0.0);
         self.add_up(bundle, patience)?;
-        while self.steps < MOST_STEPS {
-            if self.gap(bundle, start.caps, patience)? <= goal {
-                break;
+        let mut short_steps = 0;
+        let gap = loop {
+            let gap = self.gap(bundle, start.caps, patience)?;
+            if gap <= goal || self.steps == MOST_STEPS || short_steps == MOST_SHORT_STEPS {
+                break gap;
             }
             self.steps += 1;
             self.write_gradient(bundle, start.caps);
@@ -149,11 +161,16 @@ impl Semismooth {
             self.find_direction(bundle, start.caps);
             let step = self.search(bundle, patience)?;
             if step == 0.0 {
-                break;
+                break gap;
             }
+            short_steps = if step < SHORT_STEP { short_steps + 1 } else { 0 };
             self.add_up(bundle, patience)?;
+        };
+        // Steps that were given up may leave weights far worse than the old ones.
+        self.has_gained = gap <= start.gap;
+        if self.has_gained {
+            self.write_weights(bundle);
         }
-        self.write_weights(bundle);
         Some(())
     }
 

@@ -11,6 +11,8 @@ pub(super) const ENTRY_WORK: f64 = 6.0;
 pub(super) const PRODUCT_WORK: f64 = 3.0;
 pub(super) const FACTOR_WORK: f64 = 0.045;
 pub(super) const SOLVE_WORK: f64 = 0.3;
+/// Work of writing an entry of a dense column.
+pub(super) const WRITE_WORK: f64 = 1.0;
 
 /// Products of a factorisation that take about as long as reading a number in a sweep.
 pub(super) const PRODUCTS_PER_READ: usize = 16;
@@ -191,6 +193,11 @@ impl Ways {
         self.present.calls
     }
 
+    /// Gives up the way in the space of the variables for this solve.
+    pub(super) fn give_up(&mut self) {
+        self.present.is_stuck = true;
+    }
+
     /// Counts steps of a way.
     pub(super) fn count(&mut self, way: Way, steps: usize) {
         self.present.calls += usize::from(way.is_in_variables());
@@ -241,7 +248,13 @@ impl Ways {
             self.rejected = None;
         }
         // Steps that were given up are half of those that it would have taken, or fewer.
-        self.newton.learn(if self.present.calls > 0 { 2.0 } else { 1.0 });
+        let is_given_up = self.present.calls > 0 && !self.present.is_stuck;
+        self.newton.learn(if is_given_up { 2.0 } else { 1.0 });
+        if self.present.is_stuck {
+            // They are tried again when Newton steps are expected to take twice as much work.
+            self.semismooth.expected = 2.0 * self.semismooth.expected.max(self.semismooth.counted);
+            self.semismooth.counted = 0.0;
+        }
         self.semismooth.learn(1.0);
         self.interior.learn(1.0);
     }

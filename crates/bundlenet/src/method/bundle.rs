@@ -17,6 +17,11 @@ const SERIOUS_SHARE: f64 = 0.01;
 /// A proof is tried once the predicted decrease is at most this multiple of the tolerance.
 const NEAR: f64 = 100.0;
 
+/// A proof that has failed is tried again when the predicted decrease has shrunk to `CLOSER` of that at the failure, or
+/// after `MOST_UNPROVED` steps. The proof of some functions is a linear program that takes longer than a step.
+const CLOSER: f64 = 0.9;
+const MOST_UNPROVED: usize = 10;
+
 /// Largest number of consecutive null steps without a new cut; one more stalls the method.
 const MOST_REPEATS: usize = 10;
 
@@ -73,6 +78,9 @@ pub(crate) struct BundleMethod<P: Proposer> {
     /// Weighted sums of each component's cuts, for a proof, and whether the last proof succeeded.
     aggregates: Lines,
     is_provable: bool,
+    /// Predicted decrease at the last proof, and steps since then.
+    unproved: f64,
+    since_proof: usize,
     /// Least length of the next very long step: the last one promised no more than the tolerance, but its proof failed.
     proof_eta: f64,
     /// Whether the last proposal is that step.
@@ -109,6 +117,8 @@ impl<P: Proposer> BundleMethod<P> {
             lower_bound: f64::NEG_INFINITY,
             aggregates: Lines::new(),
             is_provable: function.minimizer_box().is_some(),
+            unproved: f64::INFINITY,
+            since_proof: 0,
             proof_eta: 0.0,
             is_stretched: false,
             is_consistent: true,
@@ -276,9 +286,13 @@ impl<P: Proposer> BundleMethod<P> {
     /// The stop test: a proved gap within the tolerance or, if no proof is possible, an estimated one.
     fn has_converged(&mut self, function: &mut Function<'_>) -> bool {
         let allowed = self.tolerance * function.magnitude(self.best);
-        if self.proposal.decrease() <= NEAR * allowed && !self.is_proved(function) {
+        let decrease = self.proposal.decrease();
+        self.since_proof += 1;
+        let is_time = decrease <= CLOSER * self.unproved || self.since_proof >= MOST_UNPROVED;
+        if decrease <= NEAR * allowed && is_time && !self.is_proved(function) {
             self.prove(function);
             self.stretch(function, allowed);
+            (self.unproved, self.since_proof) = (decrease, 0);
         }
         self.is_proved(function) || (!self.is_provable && self.estimate() <= allowed && self.is_confirmed(function))
     }

@@ -141,6 +141,11 @@ impl Constants {
         if steps < self.window { 0 } else { steps.min(self.most_steps) }
     }
 
+    /// Work of a step without components, with its evaluation.
+    fn step_work(&self, oracle_work: f64, dim: usize) -> f64 {
+        oracle_work + self.aggregated_work + self.aggregated_work_per_variable * dim as f64
+    }
+
     /// Whether the next evaluation of the network is kept by component. True for the first ones, which show the size of
     /// the subgradients, and for those that may be the last.
     pub(crate) fn keeps_components(&self, situation: &Situation) -> bool {
@@ -205,7 +210,7 @@ fn is_worth(
     gap: f64,
 ) -> bool {
     let Some(master) = component_work else { return false };
-    let without = oracle_work + constants.aggregated_work + constants.aggregated_work_per_variable * dim as f64;
+    let without = constants.step_work(oracle_work, dim);
     // A promise beyond the value itself says nothing of the gap.
     let closeness = gap.clamp(constants.small, 1.0).ln() / constants.small.ln();
     let steps = constants.worth * (components.min(dim) as f64).powf(closeness);
@@ -227,13 +232,18 @@ pub(crate) struct Opening {
 }
 
 /// The first phase. Component cuts need far fewer evaluations than any other method: they come first if an evaluation
-/// costs more than their master. Otherwise a network comes first, if there are enough variables to judge it.
+/// costs more than their master. They also come first if an evaluation has as many of them as variables, and a few
+/// masters cost no more than the steps of the network: the model of the first evaluations is then nearly complete, and
+/// the network does not see it. Otherwise a network comes first, if there are enough variables to judge it.
 pub(crate) fn first_phase(opening: &Opening, constants: &Constants) -> Phase {
     let Opening { dim, components, oracle_work, component_work, has_cuts, is_zero } = *opening;
     let suits_network = is_zero && !has_cuts && constants.network_steps(dim) > 0;
     let is_worth = is_worth(constants, (oracle_work, component_work), (dim, components), 1.0);
+    let few_steps = |master: f64| constants.patience as f64 * (oracle_work + master);
+    let network_steps = constants.network_steps(dim) as f64 * constants.step_work(oracle_work, dim);
     match component_work {
         Some(master) if has_cuts || constants.dear * master <= oracle_work => Phase::Components,
+        Some(master) if components >= dim && few_steps(master) <= network_steps => Phase::Components,
         _ if suits_network => Phase::Network,
         Some(_) if is_worth => Phase::Components,
         _ => Phase::Aggregated,
@@ -370,6 +380,35 @@ mod tests {
             ("stuck", Situation { end: unproved, before: Phase::Components, ..structured }, Some(Phase::Components)),
         ] {
             assert_eq!(next_phase(&situation, &CONSTANTS), expected, "{name}");
+        }
+    }
+
+    #[test]
+    fn the_first_phase_follows_from_sizes() {
+        // 600 units in 96 prices: a component step takes three network steps.
+        let units = Opening {
+            dim: 96,
+            components: 600,
+            oracle_work: 2e6,
+            component_work: Some(4e6),
+            has_cuts: false,
+            is_zero: true,
+        };
+        for (name, opening, expected) in [
+            ("more components than variables", units, Phase::Components),
+            ("fewer components than variables", Opening { components: 90, ..units }, Phase::Network),
+            ("the same, from an earlier run", Opening { components: 90, has_cuts: true, ..units }, Phase::Components),
+            (
+                "masters as dear as all steps of the network",
+                Opening { component_work: Some(2e7), ..units },
+                Phase::Network,
+            ),
+            ("dear evaluations", Opening { components: 90, oracle_work: 8e6, ..units }, Phase::Components),
+            ("no sum", Opening { component_work: None, ..units }, Phase::Network),
+            ("no sum, and few variables", Opening { component_work: None, dim: 20, ..units }, Phase::Aggregated),
+            ("another start than 0", Opening { component_work: None, is_zero: false, ..units }, Phase::Aggregated),
+        ] {
+            assert_eq!(first_phase(&opening, &CONSTANTS), expected, "{name}");
         }
     }
 }
