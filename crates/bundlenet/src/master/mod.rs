@@ -11,6 +11,7 @@
 #[cfg(test)]
 mod boxes;
 mod component;
+mod learned;
 mod measure;
 mod product;
 mod proximity;
@@ -19,11 +20,12 @@ mod semismooth;
 mod simplex;
 
 pub(crate) use component::ComponentProposer;
+pub(crate) use learned::{OBSERVATIONS, StepRule};
 #[doc(hidden)]
 pub use measure::{Sizes, master_seconds};
 pub(crate) use product::first_work;
 pub use proximity::Strategy;
-pub(crate) use proximity::{Growth, MOST_CHANGE, Proximity, crossing, secant};
+pub(crate) use proximity::{Growth, MOST_CHANGE, Proximity, crossing, first_scale, secant};
 pub(crate) use quadratic::QuadraticProposer;
 
 use crate::model::{Model, Proposal, Step};

@@ -13,6 +13,7 @@
 mod architecture;
 mod checkpoint;
 mod features;
+mod guard;
 mod model;
 #[expect(clippy::module_inception, reason = "the network itself")]
 mod network;
@@ -25,6 +26,7 @@ pub use architecture::{Architecture, Centre, Metric, Sampling, StepUnit};
 pub use checkpoint::Precision;
 pub(crate) use checkpoint::{CHECKPOINT_VERSION, Stored, Tensors};
 pub(crate) use features::{FeatureSource, Tracker};
+pub(crate) use guard::Guard;
 pub use features::{Schema, Transform};
 pub(crate) use model::network_of;
 pub use model::{Card, Model};

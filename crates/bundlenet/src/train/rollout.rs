@@ -25,7 +25,8 @@ pub struct Rollout {
 /// # Errors
 /// If the oracle fails.
 pub fn rollout(model: &Model, oracle: &mut dyn Oracle, steps: usize) -> Result<Rollout, EvaluationError> {
-    let network = Arc::clone(model.network());
+    // Gradients are those of the network alone.
+    let network = Arc::new(Network { guard: None, ..Network::clone(model.network()) });
     let subject = Subject { oracle, start: None, weight: Weight::OfScaledValue(1.0) };
     let mut unroll = Unroll::begin(Arc::clone(&network), vec![subject], steps)?;
     for _ in 0..steps {
