@@ -23,7 +23,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         examples.extend(read_examples(source, Split::Train)?);
     }
     let settings = GuardSettings { steps: steps.parse()?, margin: margin.parse()?, rule };
-    guarded(&Model::load(model)?, &examples, &settings)?.save(out, Precision::Single)?;
+    guarded(&Model::load(model)?, &examples, &settings)?.save(out, Precision::Half)?;
     println!("{} instances", examples.len());
     Ok(())
 }

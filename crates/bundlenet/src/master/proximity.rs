@@ -219,9 +219,7 @@ impl Proximity {
     /// Finds the scale in the first steps. Then `eta` grows after good serious steps and shrinks after null steps from
     /// too far away. A floor keeps it from collapsing.
     fn adaptive_factor(&mut self, step: &Step<'_>) -> f64 {
-        use adaptive::{
-            FACTORS, FAR, FINDING_STEPS, FLOOR_DECAY, FLOOR_GROWTH, FLOOR_SHARE, LONG, REPEATED, VERY_FAR,
-        };
+        use adaptive::{FACTORS, FAR, FINDING_STEPS, FLOOR_DECAY, FLOOR_GROWTH, FLOOR_SHARE, LONG, REPEATED, VERY_FAR};
         if self.steps < FINDING_STEPS {
             let factor = finding_factor(step);
             self.scale = self.eta * factor;

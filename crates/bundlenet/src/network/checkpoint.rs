@@ -343,6 +343,13 @@ mod tests {
         let bytes = model.to_bytes(Precision::Single).unwrap();
         assert_eq!(Model::from_bytes(Path::new("x"), &bytes).unwrap(), model);
         assert_eq!(model.to_bytes(Precision::Single).unwrap(), bytes);
+        let mut guard = Guard::empty(3, 16, [0.5; OBSERVATIONS]);
+        (0..3).for_each(|step| guard.extend(step, &[step as f64; 16]));
+        let network = Network { guard: Some(guard), ..Network::clone(model.network()) };
+        let guarded = Model::new(network, model.card().clone());
+        let with_guard = guarded.to_bytes(Precision::Half).unwrap();
+        let read = Model::from_bytes(Path::new("x"), &with_guard).unwrap();
+        assert_eq!(read.network().guard, guarded.network().guard);
         let small = model.to_bytes(Precision::Half).unwrap();
         assert!(small.len() < bytes.len() * 6 / 10);
         let rounded = Model::from_bytes(Path::new("x"), &small).unwrap();

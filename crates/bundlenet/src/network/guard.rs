@@ -141,3 +141,24 @@ impl Watch {
         true
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ranges_have_margins() {
+        let mut guard = Guard::empty(2, 2, [0.0; OBSERVATIONS]);
+        for features in [[1.0, 5.0], [3.0, 5.0]] {
+            (0..2).for_each(|step| guard.extend(step, &features));
+        }
+        guard.widen(0.5);
+        for (features, is_inside) in
+            [([0.1, 5.1], true), ([3.9, 4.9], true), ([4.1, 5.0], false), ([2.0, 5.2], false), ([f64::NAN, 5.0], false)]
+        {
+            assert_eq!(guard.holds(1, features.into_iter()), is_inside, "{features:?}");
+        }
+        // There is no range for later steps.
+        assert!(guard.holds(2, [100.0, 100.0].into_iter()));
+    }
+}

@@ -23,5 +23,7 @@ pub use folder::{Event, Finished, train};
 pub use guard::{GuardSettings, guarded};
 pub use optima::{Optima, Optimum, not_proved};
 pub use policy::{Followed, LastStep, MakePolicy, Policy, View, evolve, follow};
+#[doc(hidden)]
+pub use rollout::double_gradient;
 pub use rollout::{Rollout, rollout};
 pub use trainer::{Measurement, Report, Stage, Trainer};
