@@ -178,8 +178,11 @@ fn runs_and_gradients_agree() {
     assert!(failed.is_empty(), "disagree: {failed:?}");
 }
 
+/// A name and its numbers.
+type Tensor = (String, Vec<f64>);
+
 /// The tensors of a gradient, by name.
-fn tensors(gradient: &Model) -> Vec<(String, Vec<f64>)> {
+fn tensors(gradient: &Model) -> Vec<Tensor> {
     let bytes = gradient.to_bytes(Precision::Single).unwrap();
     let stored = SafeTensors::deserialize(&bytes).unwrap();
     let is_weight = |name: &&str| !name.starts_with("features.");
@@ -197,7 +200,7 @@ fn deviation(found: &Model, expected: &Model) -> f64 {
     let (found, expected) = (tensors(found), tensors(expected));
     let size = |numbers: &[f64]| numbers.iter().fold(0.0_f64, |size, number| size.max(number.abs()));
     let largest = expected.iter().map(|(_, numbers)| size(numbers)).fold(0.0, f64::max);
-    let of_tensor = |((_, found), (_, expected)): (&(String, Vec<f64>), &(String, Vec<f64>))| {
+    let of_tensor = |((_, found), (_, expected)): (&Tensor, &Tensor)| {
         let own = size(found).max(size(expected));
         let unit = if own > NEGLIGIBLE * largest { own } else { largest };
         found.iter().zip(expected).fold(0.0_f64, |most, (a, b)| most.max((a - b).abs())) / unit
