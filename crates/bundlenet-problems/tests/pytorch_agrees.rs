@@ -7,7 +7,7 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-use bundlenet::train::rollout;
+use bundlenet::train::{double_gradient, rollout};
 use bundlenet::{
     Activation, Architecture, Attention, Centre, Metric, Model, Precision, Sampling, Schema, StepUnit, Transform,
 };
@@ -16,6 +16,8 @@ use safetensors::tensor::{Dtype, SafeTensors};
 
 const PYTHON: &str = "BUNDLENET_PYTHON";
 const SCRIPT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/pytorch/rollout.py");
+/// As in `rollout.py`.
+const NEGLIGIBLE: f64 = 1e-5;
 const STEPS: usize = 10;
 
 /// Pseudorandom numbers, uniform from -0.3 to 0.3.
@@ -161,6 +163,7 @@ fn runs_and_gradients_agree() {
         ("steps that remain, assignment", Family::Ga10x100, Architecture { features: Schema::Told, ..own() }, 2),
         ("hard centre, network design", Family::McSml40, Architecture { centre: Centre::Hard, ..own() }, 1),
         ("first steps too long, assignment", Family::Ga10x100, with_scale(100.0), 2),
+        ("first steps too long, network design", Family::McSml40, with_scale(100.0), 2),
         ("first steps too short, network design", Family::McSml40, with_scale(1e-3), 1),
     ];
     let mut failed = vec![];
@@ -173,4 +176,72 @@ fn runs_and_gradients_agree() {
         println!("{name}\n{printed}");
     }
     assert!(failed.is_empty(), "disagree: {failed:?}");
+}
+
+/// A name and its numbers.
+type Tensor = (String, Vec<f64>);
+
+/// The tensors of a gradient, by name.
+fn tensors(gradient: &Model) -> Vec<Tensor> {
+    let bytes = gradient.to_bytes(Precision::Single).unwrap();
+    let stored = SafeTensors::deserialize(&bytes).unwrap();
+    let is_weight = |name: &&str| !name.starts_with("features.");
+    let mut names: Vec<&str> = stored.names().into_iter().filter(is_weight).collect();
+    names.sort_unstable();
+    let numbers = |name: &str| {
+        let (chunks, _) = stored.tensor(name).unwrap().data().as_chunks().to_owned();
+        chunks.iter().map(|&bytes| f64::from(f32::from_le_bytes(bytes))).collect()
+    };
+    names.into_iter().map(|name| (name.to_string(), numbers(name))).collect()
+}
+
+/// The largest deviation of a gradient from another, over the size of each tensor, as in `rollout.py`.
+fn deviation(found: &Model, expected: &Model) -> f64 {
+    let (found, expected) = (tensors(found), tensors(expected));
+    let size = |numbers: &[f64]| numbers.iter().fold(0.0_f64, |size, number| size.max(number.abs()));
+    let largest = expected.iter().map(|(_, numbers)| size(numbers)).fold(0.0, f64::max);
+    let of_tensor = |((_, found), (_, expected)): (&Tensor, &Tensor)| {
+        let own = size(found).max(size(expected));
+        let unit = if own > NEGLIGIBLE * largest { own } else { largest };
+        found.iter().zip(expected).fold(0.0_f64, |most, (a, b)| most.max((a - b).abs())) / unit
+    };
+    found.iter().zip(&expected).map(of_tensor).fold(0.0, f64::max)
+}
+
+/// Single precision is the reason where gradients differ by more than the tolerance of `rollout.py`. The library's
+/// gradient in double precision, which finite differences confirm, shows that without PyTorch. Noisy networks amplify
+/// round-off for a few seeds: those are not among the cases of [`runs_and_gradients_agree`].
+#[test]
+fn single_precision_is_enough_for_most_seeds() {
+    const SEEDS: u64 = 20;
+    let own = || Architecture { hidden: 8, decoder: 16, step_scale: Some(2.0), ..Architecture::default() };
+    let architectures = [
+        own(),
+        Architecture { metric: Metric::Plain, ..own() },
+        Architecture { features: Schema::Told, ..own() },
+        Architecture { centre: Centre::Hard, ..own() },
+        Architecture { step_scale: Some(100.0), ..own() },
+        Architecture { step_scale: Some(1e-3), ..own() },
+    ];
+    let mut all = vec![];
+    for architecture in architectures {
+        for (family, seed) in
+            [Family::McSml40, Family::Ga10x100].into_iter().flat_map(|f| (1..=SEEDS).map(move |s| (f, s)))
+        {
+            let problem = Generator::new(family, seed).instance(0).unwrap().problem;
+            let model = noisy_model(&architecture, seed);
+            let single = rollout(&model, &mut *problem.dual(), STEPS).unwrap().gradient;
+            let double = double_gradient(&model, &mut *problem.dual(), STEPS).unwrap();
+            all.push(deviation(&single, &double));
+        }
+    }
+    all.sort_by(f64::total_cmp);
+    let count = all.iter().filter(|deviation| **deviation > 1e-3).count();
+    println!(
+        "median {:.0e}, largest {:.0e}, above 1e-3: {count} of {}",
+        all[all.len() / 2],
+        all[all.len() - 1],
+        all.len()
+    );
+    assert!(all[all.len() / 2] < 2e-5 && count <= all.len() / 40, "{count} of {}: {all:?}", all.len());
 }

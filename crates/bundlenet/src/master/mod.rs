@@ -13,6 +13,7 @@ mod boxes;
 mod caps;
 mod component;
 mod interior;
+mod learned;
 mod measure;
 mod product;
 mod proximity;
@@ -22,11 +23,12 @@ mod simplex;
 mod ways;
 
 pub(crate) use component::ComponentProposer;
+pub(crate) use learned::{OBSERVATIONS, StepRule};
 #[doc(hidden)]
 pub use measure::{Sizes, master_seconds};
 pub(crate) use product::first_work;
 pub use proximity::Strategy;
-pub(crate) use proximity::{Growth, MOST_CHANGE, Proximity, crossing, secant};
+pub(crate) use proximity::{Growth, MOST_CHANGE, Proximity, crossing, first_scale, secant};
 pub(crate) use quadratic::QuadraticProposer;
 
 use crate::model::{Model, Proposal, Step};

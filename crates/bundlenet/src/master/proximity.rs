@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::learned::{Course, LEARNED_STEPS, StepRule};
 use crate::model::{CentrePolicy, Step};
 
 /// Strategy for the step length `eta` of the bundle method.
@@ -105,6 +106,8 @@ pub(crate) struct Proximity {
     growth: Growth,
     /// Whether the model has cuts of each component.
     by_component: bool,
+    /// A learned rule that takes the place of `adaptive` after the first steps.
+    rule: Option<StepRule>,
 }
 
 impl Proximity {
@@ -119,7 +122,13 @@ impl Proximity {
             floor: 0.0,
             growth: Growth::default(),
             by_component: false,
+            rule: None,
         }
+    }
+
+    /// Sets a learned rule for the steps after the scale is found.
+    pub(crate) fn with_rule(self, rule: StepRule) -> Self {
+        Self { rule: Some(rule), ..self }
     }
 
     /// Sets the numbers of consecutive serious and null steps before `eta` grows or shrinks.
@@ -210,17 +219,17 @@ impl Proximity {
     /// Finds the scale in the first steps. Then `eta` grows after good serious steps and shrinks after null steps from
     /// too far away. A floor keeps it from collapsing.
     fn adaptive_factor(&mut self, step: &Step<'_>) -> f64 {
-        use adaptive::{
-            FACTORS, FAR, FINDING_FACTORS, FINDING_SHARE, FINDING_STEPS, FLOOR_DECAY, FLOOR_GROWTH, FLOOR_SHARE, LONG,
-            REPEATED, VERY_FAR,
-        };
+        use adaptive::{FACTORS, FAR, FINDING_STEPS, FLOOR_DECAY, FLOOR_GROWTH, FLOOR_SHARE, LONG, REPEATED, VERY_FAR};
         if self.steps < FINDING_STEPS {
-            // A step that is far too long shows by the crossing of the two cuts, which is close to the centre.
-            let least = FINDING_FACTORS.0.min(2.0 * crossing(step)).max(1.0 / MOST_CHANGE);
-            let factor = (FINDING_SHARE * secant(step)).clamp(least, FINDING_FACTORS.1);
+            let factor = finding_factor(step);
             self.scale = self.eta * factor;
             self.floor = FLOOR_SHARE * self.scale;
             return factor;
+        }
+        if let Some(rule) = self.rule.filter(|_| !step.is_repeated && self.steps < LEARNED_STEPS) {
+            let course = Course { steps: self.steps, relative: self.eta / self.scale, run: self.run.0 };
+            self.floor = 0.0;
+            return rule.factor(step, course);
         }
         if step.is_serious {
             return interpolation(step).clamp(1.0, FACTORS.1);
@@ -286,6 +295,19 @@ fn first_length(start: &[f64], value: f64, for_each: f64) -> f64 {
     } else {
         for_each * (start.len() as f64).sqrt()
     }
+}
+
+/// Factor on the step length in the first steps, which find the scale.
+fn finding_factor(step: &Step<'_>) -> f64 {
+    use adaptive::{FINDING_FACTORS, FINDING_SHARE};
+    // A step that is far too long shows by the crossing of the two cuts, which is close to the centre.
+    let least = FINDING_FACTORS.0.min(2.0 * crossing(step)).max(1.0 / MOST_CHANGE);
+    (FINDING_SHARE * secant(step)).clamp(least, FINDING_FACTORS.1)
+}
+
+/// The scale that `adaptive` finds from a first step of another method, of length `eta`.
+pub(crate) fn first_scale(step: &Step<'_>, eta: f64) -> f64 {
+    (finding_factor(step) * eta).clamp(FINITE.0, FINITE.1)
 }
 
 /// Half of the first term of the stop test: `eta* |w|^2 / 2`.

@@ -137,6 +137,7 @@ impl Auto {
             component_work: self.component_work,
             slow_steps: self.tally.slow_steps,
             can_prove: by_components && !without,
+            is_outside: self.network.as_ref().is_some_and(|network| network.proposer().outside().is_some()),
             is_lost: self.network.as_ref().is_some_and(|network| network.proposer().lost().is_some()),
             phase_work: self.tally.work,
             earlier_work: self.tally.earlier_work,
@@ -250,12 +251,18 @@ impl Auto {
             components.adopt(&network);
             return if is_behind { components.move_to(function, &network).map(Some) } else { Ok(None) };
         }
-        let proximity = match found {
-            Some(eta) => Proximity::new(Strategy::Adaptive, eta),
-            None => Proximity::going_on(network.plain_eta()),
+        let mut cuts = network.model().clone();
+        let proximity = match (network.proposer().outside(), found) {
+            // A guarded network knows the best point and a rule for the step length.
+            (Some((best, proximity)), _) => {
+                cuts.hand_over(best);
+                proximity
+            }
+            (None, Some(eta)) => Proximity::new(Strategy::Adaptive, eta),
+            (None, None) => Proximity::going_on(network.plain_eta()),
         };
         let proposer = QuadraticProposer::new(proximity, function.domain(), function.dim());
-        let cuts = network.model().clone().weighed_by(Weighing::Master).scaled_by(None);
+        let cuts = cuts.weighed_by(Weighing::Master).scaled_by(None);
         let mut aggregated = BundleMethod::new(function, cuts, proposer, self.prunings.aggregated, self.tolerance);
         aggregated.adopt(&network);
         self.aggregated = Some(aggregated);

@@ -3,7 +3,7 @@
 use std::time::Instant;
 
 use bundlenet_linalg::simd::flat;
-use bundlenet_linalg::vectors::{add_scaled, dot};
+use bundlenet_linalg::vectors::add_scaled;
 
 use super::horizon::Horizon;
 use super::{Gap, Minimize, Progress, StepReport};
@@ -192,10 +192,7 @@ impl<P: Proposer> BundleMethod<P> {
 
     /// Length of a step without metric that goes as far as the last proposal.
     pub(crate) fn plain_eta(&self) -> f64 {
-        let Proposal { eta, direction, aggregate, .. } = &self.proposal;
-        let Some(aggregate) = aggregate else { return *eta };
-        let ratio = (dot(&direction.0, &direction.0) / dot(&aggregate.0, &aggregate.0)).sqrt();
-        if ratio.is_finite() && ratio > 0.0 { eta * ratio } else { *eta }
+        self.proposal.plain_eta()
     }
 
     /// The evaluation of the last step.

@@ -44,6 +44,8 @@ pub(crate) struct Situation {
     pub(crate) can_prove: bool,
     /// Whether the last trial point of the network was worse than the start.
     pub(crate) is_lost: bool,
+    /// Whether the inputs of a guarded network have left the range of its training.
+    pub(crate) is_outside: bool,
     /// Work of this phase and of the run before it, in nanoseconds.
     pub(crate) phase_work: f64,
     pub(crate) earlier_work: f64,
@@ -196,7 +198,7 @@ impl Situation {
         // Components need far fewer evaluations: they are better if an evaluation costs more than their master.
         let is_cheap = is_new || self.component_work.is_none_or(|work| self.oracle_work < constants.dear * work);
         let has_steps = self.steps < constants.network_steps(self.dim);
-        self.end.is_none() && has_steps && is_moving && has_moved && is_cheap
+        self.end.is_none() && has_steps && is_moving && has_moved && is_cheap && !self.is_outside
     }
 }
 
@@ -293,6 +295,7 @@ mod tests {
         slow_steps: 0,
         can_prove: true,
         is_lost: false,
+        is_outside: false,
         phase_work: 1e6,
         earlier_work: 2e6,
         run_work: 3e6,
@@ -314,6 +317,12 @@ mod tests {
             ("a network that no longer gains", Situation { recent_decrease: 0.1, ..NETWORK }, Some(Phase::Components)),
             ("a network that has never gained", Situation { decrease: 0.0, ..NETWORK }, Some(Phase::Components)),
             ("the same, too early to judge", Situation { steps: 3, decrease: 0.0, ..NETWORK }, Some(Phase::Network)),
+            ("a network outside of its training", Situation { is_outside: true, ..NETWORK }, Some(Phase::Components)),
+            (
+                "the same at once, with masters that are dear",
+                Situation { is_outside: true, steps: 1, component_work: Some(1e6), ..NETWORK },
+                Some(Phase::Aggregated),
+            ),
             ("a network at its last step", Situation { steps: 100, ..NETWORK }, Some(Phase::Components)),
             ("few variables", Situation { dim: 40, steps: 10, ..NETWORK }, Some(Phase::Components)),
             ("an end without proof", Situation { end: unproved, ..NETWORK }, Some(Phase::Components)),

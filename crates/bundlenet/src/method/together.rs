@@ -26,6 +26,8 @@ pub(crate) fn propose_together<S: Real, E: FeatureSource>(
     network.forward(tape, step);
     let share = begin.elapsed().as_secs_f64() / methods.len() as f64;
     for (row, method) in methods.iter_mut().enumerate() {
-        method.propose_by(share, |proposer, bundle, proposal| proposer.accept(bundle, tape, (step, row), proposal));
+        method.propose_by(share, |proposer, bundle, proposal| {
+            proposer.accept_or_guard(bundle, tape, (step, row), proposal)
+        });
     }
 }

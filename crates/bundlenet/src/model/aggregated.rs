@@ -124,15 +124,36 @@ impl Bundle {
         Self { weighing, ..self }
     }
 
+    /// Passes the cuts from a network to a master: without metric, around another centre.
+    pub(crate) fn hand_over(&mut self, centre: &Centre) {
+        self.weighing = Weighing::Master;
+        self.set_scaling(None);
+        let mut way = Padded::zeros(self.dim);
+        let entries = way.numbers_mut(self.dim).iter_mut().zip(centre.point.iter().zip(&self.centre.point));
+        entries.for_each(|(way, (to, from))| *way = to - from);
+        let mut slopes = std::mem::take(&mut self.slopes);
+        self.products(&way, &mut slopes);
+        let rise = centre.value - self.centre.value;
+        // As in `insert`.
+        let errors = self.errors.iter_mut().zip(&slopes);
+        errors.for_each(|(error, slope)| *error = (*error + rise - slope).max(0.0));
+        self.slopes = slopes;
+        self.centre = centre.clone();
+    }
+
     /// Sets the factors on steps along each variable. Stated ones are part of the inner products.
     pub(crate) fn scaled_by(mut self, scaling: Option<Scaling>) -> Self {
+        self.set_scaling(scaling);
+        self
+    }
+
+    fn set_scaling(&mut self, scaling: Option<Scaling>) {
         let stated = |scaling: &Option<Scaling>| scaling.as_ref().is_some_and(|scaling| scaling.stated().is_some());
         let is_changed = stated(&self.scaling) || stated(&scaling);
         self.scaling = scaling;
         if is_changed {
             self.multiply_out();
         }
-        self
     }
 
     /// Computes all inner products.

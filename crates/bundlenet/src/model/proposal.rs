@@ -1,6 +1,6 @@
 //! A proposal of a master problem, and its result.
 
-use bundlenet_linalg::vectors::Padded;
+use bundlenet_linalg::vectors::{Padded, dot};
 
 use super::{CentrePolicy, FIRST_CUTS};
 use crate::oracle::Evaluation;
@@ -52,6 +52,14 @@ impl Proposal {
     /// Decrease that the model predicts, `v = eta |w|^2 + sigma`.
     pub(crate) fn decrease(&self) -> f64 {
         self.eta * self.norm_squared + self.sigma
+    }
+
+    /// Length of a step without metric that goes as far as this one.
+    pub(crate) fn plain_eta(&self) -> f64 {
+        let Self { eta, direction, aggregate, .. } = self;
+        let Some(aggregate) = aggregate else { return *eta };
+        let ratio = (dot(&direction.0, &direction.0) / dot(&aggregate.0, &aggregate.0)).sqrt();
+        if ratio.is_finite() && ratio > 0.0 { eta * ratio } else { *eta }
     }
 
     /// `w`, with or without a metric.

@@ -9,15 +9,17 @@ use safetensors::tensor::{Dtype, SafeTensors, TensorView};
 use serde::{Deserialize, Serialize};
 
 use super::architecture::{Affine, Architecture, DECODERS, Layout, Metric};
+use super::guard::Guard;
 use super::model::{Card, Model};
 use super::network::Network;
 use crate::error::Error;
 use crate::files::write_whole;
+use crate::master::{OBSERVATIONS, StepRule};
 
 /// Version of the names, shapes and meaning. A change that older programs cannot read gets a new version. Files of all
 /// versions from 1 on are read. Version 1 has no metric. Version 2 has neither a hard centre nor the features
-/// `relative-2`.
-pub(crate) const CHECKPOINT_VERSION: u32 = 3;
+/// `relative-2`. Version 3 has no guard.
+pub(crate) const CHECKPOINT_VERSION: u32 = 4;
 
 /// The only key of the metadata. With one key, equal weights give equal files.
 const KEY: &str = "bundlenet";
@@ -36,6 +38,9 @@ pub enum Precision {
 struct Metadata {
     version: u32,
     architecture: Architecture,
+    /// Number of steps with ranges of the features; 0 without a guard.
+    #[serde(default)]
+    guard_steps: usize,
     feature_names: Vec<String>,
     cut_feature_names: Vec<String>,
     card: Card,
@@ -141,6 +146,18 @@ impl<'a> Stored<'a> {
         }
     }
 
+    /// The guard of a network with `inputs` features, if there is one.
+    fn guard(&self, steps: usize, inputs: usize) -> Result<Option<Guard>, Error> {
+        if steps == 0 {
+            return Ok(None);
+        }
+        let count = [steps.saturating_mul(inputs)];
+        let (least, greatest) = (self.numbers("guard.least", &count)?, self.numbers("guard.greatest", &count)?);
+        let mut rule = [0.0; OBSERVATIONS];
+        rule.copy_from_slice(&self.numbers("guard.rule", &[OBSERVATIONS])?);
+        Ok(Some(Guard { least, greatest, rule: StepRule(rule) }))
+    }
+
     pub(crate) fn singles(&self, name: &str, shape: &[usize]) -> Result<Vec<f32>, Error> {
         Ok(self.numbers(name, shape)?.into_iter().map(|number| number as f32).collect())
     }
@@ -163,7 +180,7 @@ impl Model {
     /// If the file cannot be built.
     pub fn to_bytes(&self, precision: Precision) -> Result<Vec<u8>, std::io::Error> {
         let network = &**self.network();
-        let Network { architecture, layout, weights, mean, deviation } = network;
+        let Network { architecture, layout, weights, mean, deviation, guard } = network;
         let mut tensors = Tensors::new();
         let mut push = |name: &str, shape: &[usize], numbers: &[f32]| tensors.push(name, shape, numbers, precision);
         let (inputs, gates) = (architecture.inputs(), 4 * architecture.state());
@@ -188,10 +205,16 @@ impl Model {
         }
         tensors.push_wide("features.mean", mean);
         tensors.push_wide("features.deviation", deviation);
+        if let Some(Guard { least, greatest, rule }) = guard {
+            tensors.push_wide("guard.least", least);
+            tensors.push_wide("guard.greatest", greatest);
+            tensors.push_wide("guard.rule", &rule.0);
+        }
         let names = |names: &[&str]| names.iter().map(ToString::to_string).collect();
         tensors.to_bytes(&Metadata {
             version: CHECKPOINT_VERSION,
             architecture: architecture.clone(),
+            guard_steps: guard.as_ref().map_or(0, |guard| guard.least.len() / inputs),
             feature_names: names(architecture.features.names()),
             cut_feature_names: names(architecture.features.cut_names()),
             card: self.card().clone(),
@@ -224,7 +247,7 @@ impl Model {
     /// # Errors
     /// As [`Model::load`].
     pub fn from_bytes(path: &Path, bytes: &[u8]) -> Result<Self, Error> {
-        let (stored, Metadata { version, mut architecture, card, .. }) = Stored::read(path, bytes)?;
+        let (stored, Metadata { version, mut architecture, guard_steps, card, .. }) = Stored::read(path, bytes)?;
         if version == 1 {
             architecture.metric = Metric::Plain;
         }
@@ -267,7 +290,8 @@ impl Model {
         if let Some(found) = deviation.iter().find(|deviation| **deviation <= 0.0) {
             return Err(invalid("tensor features.deviation of positive numbers".to_string(), found.to_string()));
         }
-        Ok(Self::new(Network { architecture, layout, weights, mean, deviation }, card))
+        let guard = stored.guard(guard_steps, inputs)?;
+        Ok(Self::new(Network { architecture, layout, weights, mean, deviation, guard }, card))
     }
 }
 
@@ -319,6 +343,13 @@ mod tests {
         let bytes = model.to_bytes(Precision::Single).unwrap();
         assert_eq!(Model::from_bytes(Path::new("x"), &bytes).unwrap(), model);
         assert_eq!(model.to_bytes(Precision::Single).unwrap(), bytes);
+        let mut guard = Guard::empty(3, 16, [0.5; OBSERVATIONS]);
+        (0..3).for_each(|step| guard.extend(step, &[step as f64; 16]));
+        let network = Network { guard: Some(guard), ..Network::clone(model.network()) };
+        let guarded = Model::new(network, model.card().clone());
+        let with_guard = guarded.to_bytes(Precision::Half).unwrap();
+        let read = Model::from_bytes(Path::new("x"), &with_guard).unwrap();
+        assert_eq!(read.network().guard, guarded.network().guard);
         let small = model.to_bytes(Precision::Half).unwrap();
         assert!(small.len() < bytes.len() * 6 / 10);
         let rounded = Model::from_bytes(Path::new("x"), &small).unwrap();

@@ -13,6 +13,7 @@
 mod architecture;
 mod checkpoint;
 mod features;
+mod guard;
 mod model;
 #[expect(clippy::module_inception, reason = "the network itself")]
 mod network;
@@ -26,6 +27,7 @@ pub use checkpoint::Precision;
 pub(crate) use checkpoint::{CHECKPOINT_VERSION, Stored, Tensors};
 pub(crate) use features::{FeatureSource, Tracker};
 pub use features::{Schema, Transform};
+pub(crate) use guard::Guard;
 pub(crate) use model::network_of;
 pub use model::{Card, Model};
 pub(crate) use network::{Adjoint, INITIAL_MIX, Network, Tape};

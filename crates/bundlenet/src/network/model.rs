@@ -99,5 +99,6 @@ impl PartialEq for Model {
             && a.weights == b.weights
             && a.mean == b.mean
             && a.deviation == b.deviation
+            && a.guard == b.guard
     }
 }

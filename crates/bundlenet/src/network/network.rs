@@ -5,6 +5,7 @@
 
 use super::architecture::{Affine, Architecture, Centre, Layout, Metric};
 use super::features::{Schema, Transform};
+use super::guard::Guard;
 use super::ops::{lstm, matrix, sampling};
 use super::real::Real;
 use bundlenet_linalg::Stream;
@@ -18,6 +19,8 @@ pub(crate) struct Network<S> {
     /// Mean and standard deviation of the features before standardisation.
     pub(crate) mean: Vec<f64>,
     pub(crate) deviation: Vec<f64>,
+    /// Ranges of the features in training, if an exact master is to take over outside of them.
+    pub(crate) guard: Option<Guard>,
 }
 
 /// Standard deviation of the initial weights of decoders.
@@ -66,7 +69,8 @@ impl<S: Real> Network<S> {
         }
         let inputs = architecture.inputs();
         let architecture = architecture.clone();
-        Self { architecture, layout, weights, mean: vec![0.0; inputs], deviation: vec![1.0; inputs] }
+        let (mean, deviation) = (vec![0.0; inputs], vec![1.0; inputs]);
+        Self { architecture, layout, weights, mean, deviation, guard: None }
     }
 
     /// The network with a metric, if it has none. The output for the mixture begins as in a new network.
@@ -122,7 +126,8 @@ impl<S: Real> Network<S> {
         let (mut mean, mut deviation) = (self.mean, self.deviation);
         mean.resize(architecture.inputs(), 0.0);
         deviation.resize(architecture.inputs(), 1.0);
-        Self { architecture, layout, weights, mean, deviation }
+        // Its inputs are others.
+        Self { architecture, layout, weights, mean, deviation, guard: None }
     }
 
     /// Unit of the step length in a run, from its start point and the scaled function's value there.

@@ -7,11 +7,12 @@ use bundlenet_linalg::vectors::{Padded, dot, multiply};
 
 use super::architecture::{Architecture, Centre, StepUnit};
 use super::features::{FeatureSource, Tracker};
+use super::guard::Watch;
 use super::network::{Network, Tape};
 use super::ops::decoder::step_length;
 use super::real::Real;
 use crate::master::{Growth, MOST_CHANGE, Proposer, Proximity, Spent, crossing, secant};
-use crate::model::{Bundle, CentrePolicy, FIRST_CUTS, Model, Proposal, Step};
+use crate::model::{Bundle, Centre as BundleCentre, CentrePolicy, FIRST_CUTS, Model, Proposal, Step};
 use crate::oracle::{Domain, Evaluation, Patience, bend};
 
 /// One run of a network: its features, its recurrent state, and the keys of the cuts.
@@ -41,6 +42,8 @@ pub(crate) struct NetworkProposer<S, E = Tracker> {
     /// Tape of a single run. Runs in step share one tape.
     tape: Option<Tape<S>>,
     calibration: Option<Calibration>,
+    /// The guard of the run, if the network has one.
+    watch: Option<Watch>,
     /// Whether the last step was shortened to the bound on the first one.
     is_bounded: bool,
 }
@@ -70,6 +73,7 @@ impl<S: Real, E: FeatureSource> NetworkProposer<S, E> {
             mix: None,
             tape: None,
             calibration,
+            watch: network.guard.as_ref().map(|_| Watch::new(start)),
             is_bounded: false,
             network,
         }
@@ -79,6 +83,33 @@ impl<S: Real, E: FeatureSource> NetworkProposer<S, E> {
     /// function is unlike those in training.
     pub(crate) fn lost(&self) -> Option<f64> {
         self.calibration.as_ref()?.lost
+    }
+
+    /// Best point and step-length rule for an exact master, if the inputs have left the range of the training.
+    pub(crate) fn outside(&self) -> Option<(&BundleCentre, Proximity)> {
+        let watch = self.watch.as_ref().filter(|watch| watch.is_outside())?;
+        Some((watch.best(), watch.proximity(self.network.guard.as_ref()?)))
+    }
+
+    /// Compares the inputs after a step with those of the training.
+    fn judge(&mut self, bundle: &Bundle) {
+        let (Some(watch), Some(guard)) = (&mut self.watch, &self.network.guard) else { return };
+        let inputs = self.network.architecture.inputs();
+        if watch.is_watching(guard, inputs) {
+            self.source.write_features(self.unit, bundle, &mut self.features);
+            let mut transformed = vec![S::ZERO; inputs];
+            self.network.transform(&self.features, &mut transformed);
+            watch.judge(guard, transformed.into_iter().map(Real::wide));
+        }
+    }
+
+    /// Proposes by the exact master, if the inputs are outside. False if the network is to propose.
+    fn propose_exactly(&mut self, bundle: &mut Bundle, proposal: &mut Proposal, patience: &Patience<'_>) -> bool {
+        let (Some(watch), Some(guard)) = (&mut self.watch, &self.network.guard) else { return false };
+        if watch.is_outside() {
+            watch.propose(guard, &self.domain, bundle, proposal, patience);
+        }
+        watch.is_outside()
     }
 
     /// The features before standardisation.
@@ -122,6 +153,9 @@ impl<S: Real, E: FeatureSource> NetworkProposer<S, E> {
 
     /// Writes the input of the network for this run to a row of the tape.
     pub(crate) fn prepare(&mut self, bundle: &Bundle, tape: &mut Tape<S>, step: usize, row: usize) {
+        if self.outside().is_some() {
+            return;
+        }
         let architecture = &self.network.architecture;
         let (inputs, size) = (architecture.inputs(), architecture.state());
         self.source.write_features(self.unit, bundle, &mut self.features);
@@ -165,6 +199,19 @@ impl<S: Real, E: FeatureSource> NetworkProposer<S, E> {
         self.source.note(proposal);
         if self.domain != Domain::Free {
             self.bend(bundle, proposal);
+        }
+    }
+
+    /// As [`NetworkProposer::accept`], unless the exact master is to propose.
+    pub(crate) fn accept_or_guard(
+        &mut self,
+        bundle: &mut Bundle,
+        tape: &Tape<S>,
+        at: (usize, usize),
+        proposal: &mut Proposal,
+    ) {
+        if !self.propose_exactly(bundle, proposal, &Patience::default()) {
+            self.accept(bundle, tape, at, proposal);
         }
     }
 
@@ -359,7 +406,10 @@ fn centre_policy<S: Real>(centre: Centre, raw: &[S], scale: f64) -> CentrePolicy
 impl<S: Real, E: FeatureSource> Proposer for NetworkProposer<S, E> {
     type Model = Bundle;
 
-    fn propose(&mut self, bundle: &mut Bundle, proposal: &mut Proposal, _patience: &Patience<'_>) {
+    fn propose(&mut self, bundle: &mut Bundle, proposal: &mut Proposal, patience: &Patience<'_>) {
+        if self.propose_exactly(bundle, proposal, patience) {
+            return;
+        }
         let mut tape = self.tape.take().unwrap_or_else(|| Tape::new(&self.network.architecture, 1, 1));
         self.prepare(bundle, &mut tape, 0, 0);
         self.network.forward(&mut tape, 0);
@@ -368,10 +418,15 @@ impl<S: Real, E: FeatureSource> Proposer for NetworkProposer<S, E> {
     }
 
     fn learn(&mut self, bundle: &Bundle, step: &Step<'_>) {
+        if self.watch.as_mut().is_some_and(|watch| watch.learn(bundle, step)) {
+            return;
+        }
         if let Some(calibration) = &mut self.calibration {
             self.unit = calibration.unit(self.unit, step);
         }
         self.source.learn(bundle, step);
+        self.watch.iter_mut().for_each(|watch| watch.note(step));
+        self.judge(bundle);
     }
 
     fn book(&self, seconds: f64) -> Spent {

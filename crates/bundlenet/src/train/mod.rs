@@ -6,6 +6,7 @@
 mod config;
 mod example;
 mod folder;
+mod guard;
 mod optima;
 mod optimizer;
 mod policy;
@@ -19,7 +20,10 @@ pub use config::{
 };
 pub use example::{Example, MakeOracle, gap_percent, limited};
 pub use folder::{Event, Finished, train};
+pub use guard::{GuardSettings, guarded};
 pub use optima::{Optima, Optimum, not_proved};
 pub use policy::{Followed, LastStep, MakePolicy, Policy, View, evolve, follow};
+#[doc(hidden)]
+pub use rollout::double_gradient;
 pub use rollout::{Rollout, rollout};
 pub use trainer::{Measurement, Report, Stage, Trainer};

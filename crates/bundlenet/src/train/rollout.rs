@@ -25,7 +25,8 @@ pub struct Rollout {
 /// # Errors
 /// If the oracle fails.
 pub fn rollout(model: &Model, oracle: &mut dyn Oracle, steps: usize) -> Result<Rollout, EvaluationError> {
-    let network = Arc::clone(model.network());
+    // Gradients are those of the network alone.
+    let network = Arc::new(Network { guard: None, ..Network::clone(model.network()) });
     let subject = Subject { oracle, start: None, weight: Weight::OfScaledValue(1.0) };
     let mut unroll = Unroll::begin(Arc::clone(&network), vec![subject], steps)?;
     for _ in 0..steps {
@@ -37,4 +38,25 @@ pub fn rollout(model: &Model, oracle: &mut dyn Oracle, steps: usize) -> Result<R
     let card = Card { name: "gradient".to_string(), ..Card::default() };
     let gradient = Model::new(Network { weights: gradient, ..Network::clone(&network) }, card);
     Ok(Rollout { points, values, loss, gradient })
+}
+
+/// The gradient of [`rollout`] by a network in double precision. It shows the round-off of the other one.
+///
+/// # Errors
+/// If the oracle fails.
+#[doc(hidden)]
+pub fn double_gradient(model: &Model, oracle: &mut dyn Oracle, steps: usize) -> Result<Model, EvaluationError> {
+    let Network { architecture, layout, weights, mean, deviation, .. } = Network::clone(model.network());
+    let weights = weights.iter().map(|&weight| f64::from(weight)).collect();
+    let double = Network { architecture, layout, weights, mean, deviation, guard: None };
+    let subject = Subject { oracle, start: None, weight: Weight::OfScaledValue(1.0) };
+    let mut gradient = vec![0.0; double.weights.len()];
+    let mut unroll = Unroll::begin(Arc::new(double), vec![subject], steps)?;
+    for _ in 0..steps {
+        unroll.forward(1.0 / steps as f64, None)?;
+    }
+    unroll.backward(&mut gradient);
+    let weights = gradient.iter().map(|&entry| entry as f32).collect();
+    let card = Card { name: "gradient".to_string(), ..Card::default() };
+    Ok(Model::new(Network { weights, guard: None, ..Network::clone(model.network()) }, card))
 }

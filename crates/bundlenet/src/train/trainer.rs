@@ -244,7 +244,7 @@ impl Trainer {
         architecture.step_scale = Some(*step_scale);
         let layout = Layout::new(&architecture);
         let (mean, deviation) = (mean.clone(), deviation.clone());
-        Network { architecture, layout, weights: weights.to_vec(), mean, deviation }
+        Network { architecture, layout, weights: weights.to_vec(), mean, deviation, guard: None }
     }
 
     /// Measures the network before its first update, once. Later models are compared with it.
@@ -570,7 +570,8 @@ fn is_plateau(history: &[Measurement], stage: Stage, patience: usize) -> bool {
 /// architecture sets another one.
 fn start_from(path: &Path, wanted: &Architecture) -> Result<Network<f32>, Error> {
     let model = Model::load(path)?;
-    let mut network = Network::clone(model.network());
+    // A guard belongs to the weights with which it was made.
+    let mut network = Network { guard: None, ..Network::clone(model.network()) };
     if wanted.metric == Metric::Scaled {
         network = network.with_metric();
     }

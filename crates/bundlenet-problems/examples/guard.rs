@@ -1,0 +1,29 @@
+//! Gives a model a guard (`docs/checkpoint.md`): the ranges of its inputs on training data, and the step-length rule of
+//! the exact master that takes over outside of them.
+//!
+//! ```text
+//! cargo run --release -p bundlenet-problems --example guard -- MODEL OUT STEPS MARGIN RULE DATA...
+//! ```
+//!
+//! `RULE` has twelve numbers, separated by commas. `DATA` is as in `bundlenet train`.
+
+use bundlenet::train::{GuardSettings, guarded};
+use bundlenet::{Model, Precision};
+use bundlenet_problems::{Split, read_examples};
+
+fn main() -> Result<(), Box<dyn std::error::Error>> {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let [model, out, steps, margin, rule, data @ ..] = &arguments[..] else {
+        return Err("expected MODEL OUT STEPS MARGIN RULE DATA...".into());
+    };
+    let numbers: Vec<f64> = rule.split(',').map(str::parse).collect::<Result<_, _>>()?;
+    let rule = numbers.try_into().map_err(|found: Vec<f64>| format!("expected 12 numbers, found {}", found.len()))?;
+    let mut examples = vec![];
+    for source in data {
+        examples.extend(read_examples(source, Split::Train)?);
+    }
+    let settings = GuardSettings { steps: steps.parse()?, margin: margin.parse()?, rule };
+    guarded(&Model::load(model)?, &examples, &settings)?.save(out, Precision::Half)?;
+    println!("{} instances", examples.len());
+    Ok(())
+}

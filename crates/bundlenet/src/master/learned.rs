@@ -1,0 +1,61 @@
+//! A learned step-length rule for the exact master with cuts of the whole function.
+
+use super::proximity::secant;
+use crate::model::Step;
+
+/// Number of observations of a step.
+pub(crate) const OBSERVATIONS: usize = 12;
+
+/// Bound on the logarithm of a factor on the step length.
+const LARGEST: f64 = 1.0;
+/// The rule was learned on runs of 90 steps. After this number of steps `adaptive` goes on.
+pub(crate) const LEARNED_STEPS: usize = 100;
+
+/// The coefficients of a rule: the logarithm of the factor on `eta` after a step is a linear function of twelve
+/// observations of the step. None of them depends on units. `docs/checkpoint.md` lists them.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct StepRule(pub(crate) [f64; OBSERVATIONS]);
+
+/// The state of a run that a rule observes beside the step.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Course {
+    /// Number of steps since the scale is known.
+    pub(crate) steps: usize,
+    /// The step length over the scale that the first steps found.
+    pub(crate) relative: f64,
+    /// Number of consecutive steps of the same kind, serious or null, with this one.
+    pub(crate) run: usize,
+}
+
+impl StepRule {
+    /// The factor on the step length after a step.
+    pub(crate) fn factor(&self, step: &Step<'_>, course: Course) -> f64 {
+        let observed = observe(step, course);
+        let logarithm: f64 = self.0.iter().zip(observed).map(|(coefficient, number)| coefficient * number).sum();
+        logarithm.clamp(-LARGEST, LARGEST).exp()
+    }
+}
+
+/// The observations of a step.
+fn observe(step: &Step<'_>, Course { steps, relative, run }: Course) -> [f64; OBSERVATIONS] {
+    let promised = step.promised().max(f64::MIN_POSITIVE);
+    let (serious, null) = if step.is_serious { (1.0, 0.0) } else { (0.0, 1.0) };
+    let kept = (step.decrease() / promised).clamp(-1.0, 1.0);
+    let error = (1.0 + step.sight.error.max(0.0) / promised).ln().min(4.0);
+    let way = secant(step).clamp(0.1, 10.0).ln();
+    let before = run.clamp(1, 5) as f64 - 1.0;
+    [
+        1.0,
+        serious,
+        serious * kept,
+        null * error,
+        null * kept,
+        (step.proposal.sigma / promised).clamp(0.0, 1.0),
+        (steps.max(1) as f64 / 10.0).ln(),
+        relative.ln().clamp(-4.0, 4.0),
+        serious * way,
+        null * way,
+        serious * before,
+        null * before,
+    ]
+}
