@@ -1,0 +1,169 @@
+//! The Lagrangian dual of a model with blocks.
+//!
+//! For a model to minimise, with relaxed rows `A x` and their sides `b`:
+//!
+//! ```text
+//! max over y   b'y + sum over blocks of min { (c - A'y)'x : x in the block }
+//! ```
+//!
+//! A multiplier is the change of the optimal value for a unit of the side of its row, as in linear programming. Its sign
+//! follows from the sense of the row. A row with two finite sides is an equation with a slack, which is a block.
+
+use std::sync::{Mutex, PoisonError};
+
+use bundlenet::{Answer, Components, Domain, OracleError, Sense};
+
+use crate::block::Block;
+use crate::error::Error;
+use crate::model::Model;
+use crate::solver::Solver;
+use crate::watch::Watch;
+
+/// The Lagrangian dual of a model with blocks, as components to be evaluated on several threads.
+pub struct BlockDual {
+    sense: Sense,
+    linear: Vec<f64>,
+    domain: Domain,
+    components: Vec<Component>,
+    work: f64,
+}
+
+/// A block and its solver.
+struct Component {
+    block: Block,
+    costs: Vec<f64>,
+    /// Constant of the objective, for the component that stands for it alone.
+    constant: f64,
+    solver: Mutex<Solver>,
+}
+
+/// Relaxed rows of a dual: sides and domains of the multipliers.
+#[derive(Clone, Debug)]
+pub(crate) struct Multipliers {
+    pub(crate) rows: Vec<usize>,
+    pub(crate) sides: Vec<f64>,
+    pub(crate) limits: Vec<(f64, f64)>,
+}
+
+impl BlockDual {
+    pub(crate) fn new(model: &Model, multipliers: &Multipliers, blocks: &[Block], watch: Watch) -> Result<Self, Error> {
+        let component = |block: &Block| -> Result<Component, Error> {
+            Ok(Component {
+                costs: block.columns().iter().map(|&column| model.columns[column].cost).collect(),
+                constant: if block.columns().is_empty() { model.offset } else { 0.0 },
+                solver: Mutex::new(Solver::new(model, block, watch)?),
+                block: block.clone(),
+            })
+        };
+        let components = blocks.iter().map(component).collect::<Result<Vec<Component>, Error>>()?;
+        let solver = |it: &Component| it.solver.lock().unwrap_or_else(PoisonError::into_inner).work();
+        Ok(Self {
+            sense: model.sense,
+            linear: multipliers.sides.clone(),
+            domain: Domain::between(multipliers.limits.iter().copied()),
+            work: components.iter().map(solver).sum(),
+            components,
+        })
+    }
+
+    /// Costs of a component at a point, to be minimised.
+    fn costs_at(&self, component: &Component, point: &[f64]) -> Vec<f64> {
+        let sign = self.sense.sign();
+        let columns = component.costs.iter().zip(&component.block.coupling);
+        let cost = |(cost, coupling): (&f64, &Vec<(u32, f64)>)| {
+            sign * coupling.iter().fold(*cost, |cost, &(at, entry)| cost - entry * point[at as usize])
+        };
+        columns.map(cost).collect()
+    }
+
+    /// The solution of each block at a point, by column. Identical blocks have the same.
+    pub(crate) fn solutions(&self, point: &[f64], columns: usize) -> Result<Vec<f64>, Error> {
+        let mut all = vec![0.0; columns];
+        for component in &self.components {
+            let costs = self.costs_at(component, point);
+            let mut solver = component.solver.lock().unwrap_or_else(PoisonError::into_inner);
+            let solved = solver.solve(&costs, f64::INFINITY, 0)?;
+            for copy in &component.block.copies {
+                let values = copy.iter().zip(&solved.values);
+                values.filter(|(at, _)| **at < columns).for_each(|(&at, &value)| all[at] = value);
+            }
+        }
+        Ok(all)
+    }
+}
+
+impl Component {
+    /// Slope of the cut of a solution.
+    fn slope(&self, values: &[f64]) -> impl Iterator<Item = (u32, f64)> {
+        let terms = self.block.coupling.iter().zip(values).filter(|(_, value)| **value != 0.0);
+        terms.flat_map(|(coupling, value)| coupling.iter().map(move |&(at, entry)| (at, -entry * value)))
+    }
+
+    /// Cost in the objective, and variables of a solution.
+    fn primal(&self, values: &[f64]) -> (f64, impl Iterator<Item = (u32, f64)>) {
+        let cost = self.costs.iter().zip(values).map(|(cost, value)| cost * value).sum::<f64>() + self.constant;
+        let named = self.block.columns().iter().zip(values).filter(|(_, value)| **value != 0.0);
+        (cost, named.map(|(&column, &value)| (column as u32, value)))
+    }
+}
+
+fn product(costs: &[f64], values: &[f64]) -> f64 {
+    costs.iter().zip(values).map(|(cost, value)| cost * value).sum()
+}
+
+impl Components for BlockDual {
+    fn dim(&self) -> usize {
+        self.linear.len()
+    }
+
+    fn component_count(&self) -> usize {
+        self.components.len()
+    }
+
+    fn evaluate_component(&self, component: usize, point: &[f64], answer: &mut Answer) -> Result<(), OracleError> {
+        let (it, sign) = (&self.components[component], self.sense.sign());
+        let costs = self.costs_at(it, point);
+        let mut solver = it.solver.lock().unwrap_or_else(PoisonError::into_inner);
+        // As many cuts as the identical blocks would give.
+        let solved = solver.solve(&costs, answer.accuracy(), it.block.multiplicity() - 1)?;
+        drop(solver);
+        let value = |values: &[f64]| it.constant + sign * product(&costs, values);
+        let cut = value(&solved.values);
+        match solved.bound {
+            None => answer.push(cut, it.slope(&solved.values)),
+            Some(bound) => answer.push_within(cut, it.constant + sign * bound, it.slope(&solved.values)),
+        }
+        let (cost, variables) = it.primal(&solved.values);
+        answer.solution(cost, variables);
+        for values in &solved.more {
+            answer.push_more(value(values), it.slope(values));
+            let (cost, variables) = it.primal(values);
+            answer.solution(cost, variables);
+        }
+        Ok(())
+    }
+
+    fn linear(&self) -> Option<&[f64]> {
+        Some(&self.linear)
+    }
+
+    fn domain(&self) -> Domain {
+        self.domain.clone()
+    }
+
+    fn sense(&self) -> Sense {
+        self.sense.opposite()
+    }
+
+    fn work(&self) -> Option<f64> {
+        Some(self.work)
+    }
+
+    fn multiplicity(&self, component: usize) -> f64 {
+        self.components[component].block.multiplicity() as f64
+    }
+
+    fn has_solutions(&self) -> bool {
+        true
+    }
+}
