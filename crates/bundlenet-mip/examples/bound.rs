@@ -13,11 +13,21 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let solution = Solver::new(Settings { primal, ..Settings::default() })?.solve(&mut dual)?;
     println!(
         "{} {} calls {} s {:.3} oracle {:.3} master {:.3} est {:?} lp {:?} blocks {} kinds {:?} filled {}",
-        solution.value, solution.status, solution.oracle_calls, solution.seconds, solution.oracle_seconds, solution.master_seconds,
-        solution.estimate, blocks.linear_bound(Watch::default())?, blocks.blocks().len(),
-        blocks.blocks().iter().map(|b| (b.kind(), b.multiplicity())).collect::<std::collections::BTreeSet<_>>(), blocks.filled_bounds()
+        solution.value,
+        solution.status,
+        solution.oracle_calls,
+        solution.seconds,
+        solution.oracle_seconds,
+        solution.master_seconds,
+        solution.estimate,
+        blocks.linear_bound(Watch::default())?,
+        blocks.blocks().len(),
+        blocks.blocks().iter().map(|b| (b.kind(), b.multiplicity())).collect::<std::collections::BTreeSet<_>>(),
+        blocks.filled_bounds()
     );
-    if let Some(p) = &solution.primal { println!("viol {}", blocks.largest_violation(&blocks.values(p))); }
+    if let Some(p) = &solution.primal {
+        println!("viol {}", blocks.largest_violation(&blocks.values(p)));
+    }
     println!("{:?}", solution.failure);
     Ok(())
 }

@@ -1,8 +1,9 @@
 //! Blocks that HiGHS solves.
 //!
 //! HiGHS is not exact. The bound of a linear program is computed here, from its duals. The bound of a mixed-integer
-//! program is the one that HiGHS states, minus [`TOLERANCE`] times the scale of the block: the largest of its cost and
-//! the terms of the cost. Solutions are rounded, checked and priced here.
+//! program is the one that HiGHS states, minus [`TOLERANCE`] times the scale of the block: its largest cost of a column.
+//! The tolerances of HiGHS are in the units of columns, so an error of that size in a column changes the bound by as much.
+//! Solutions are rounded, checked and priced here.
 
 use crate::error::Error;
 use crate::highs::{Ending, Found, Highs};
@@ -12,6 +13,9 @@ use crate::watch::Watch;
 
 /// Part of a block's scale by which the bound of HiGHS is lowered. Rows may be violated by as much of the numbers in them.
 pub const TOLERANCE: f64 = 1e-6;
+
+/// Part of a cost that counts as round-off.
+const ROUND_OFF: f64 = 1e-12;
 
 /// Feasibility and integrality that HiGHS is asked for. Its own default is the tolerance above.
 const INNER_TOLERANCE: f64 = 1e-9;
@@ -29,10 +33,9 @@ pub(crate) struct General {
     last: Option<Vec<f64>>,
 }
 
-/// Largest of the cost and its terms.
-fn scale_of(costs: &[f64], values: &[f64]) -> f64 {
-    let terms = costs.iter().zip(values).map(|(cost, value)| cost * value);
-    terms.clone().map(f64::abs).fold(terms.sum::<f64>().abs(), f64::max)
+/// Largest cost of a column.
+fn scale_of(costs: &[f64]) -> f64 {
+    costs.iter().fold(0.0, |most, cost| most.max(cost.abs()))
 }
 
 fn cost_of(costs: &[f64], values: &[f64]) -> f64 {
@@ -77,11 +80,10 @@ impl General {
 
     /// Sets the gap of branch and bound, and the start.
     fn ask_for(&mut self, accuracy: f64, costs: &[f64]) {
-        let scale = self.last.as_ref().map_or(0.0, |last| scale_of(costs, last));
         let has_wish = accuracy.is_finite();
         self.highs.set_number(c"mip_rel_gap", if has_wish { 0.0 } else { FIRST_GAP });
         // The bound loses the tolerance anyway: much less is not needed.
-        let gap = (0.5 * accuracy).max(0.1 * TOLERANCE * scale);
+        let gap = (0.5 * accuracy).max(0.1 * TOLERANCE * scale_of(costs));
         self.highs.set_number(c"mip_abs_gap", if has_wish { gap } else { 0.0 });
         if let Some(last) = &self.last {
             self.highs.set_start(last);
@@ -99,7 +101,8 @@ impl General {
             .filter(cheaper)
             .or(new)
             .ok_or_else(|| Error::content(self.name.as_str(), "a solution within the limit of time", "none"))?;
-        let (cost, slack) = (cost_of(costs, &values), TOLERANCE * scale_of(costs, &values));
+        let (cost, slack) =
+            (cost_of(costs, &values), TOLERANCE * scale_of(costs) + ROUND_OFF * cost_of(costs, &values).abs());
         let stated = match (self.is_linear, found.ending) {
             (false, _) => found.bound - slack,
             (true, Ending::Optimal) => cost - slack,

@@ -98,11 +98,6 @@ impl Highs {
         unsafe { c::Highs_setDoubleOptionValue(self.pointer, option.as_ptr(), number) };
     }
 
-    pub(crate) fn set_text(&mut self, option: &CStr, value: &CStr) {
-        // SAFETY: both are C strings.
-        unsafe { c::Highs_setStringOptionValue(self.pointer, option.as_ptr(), value.as_ptr()) };
-    }
-
     /// Reads a model file.
     pub(crate) fn read(&mut self, path: &Path) -> Result<Model, String> {
         let path = CString::new(path.to_string_lossy().as_bytes()).map_err(|error| error.to_string())?;

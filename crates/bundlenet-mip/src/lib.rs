@@ -55,5 +55,5 @@ pub use error::Error;
 pub use general::TOLERANCE;
 pub use model::{Column, Model, Row};
 pub use structure::Structure;
-//pub use two_stage::{FirstStage, Scenario, TwoStage};
+pub use two_stage::{FirstStage, Scenario, TwoStage};
 pub use watch::Watch;

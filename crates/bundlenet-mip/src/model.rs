@@ -53,13 +53,6 @@ pub struct Row {
     pub entries: Vec<(usize, f64)>,
 }
 
-impl Row {
-    /// Whether both sides are finite and equal.
-    pub(crate) fn is_equation(&self) -> bool {
-        self.lower == self.upper
-    }
-}
-
 impl Column {
     /// The product of a factor and the bound that makes it least.
     pub(crate) fn least(&self, factor: f64) -> f64 {
