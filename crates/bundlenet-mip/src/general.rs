@@ -1,8 +1,10 @@
 //! Blocks that HiGHS solves.
 //!
 //! HiGHS is not exact. The bound of a linear program is computed here, from its duals. The bound of a mixed-integer
-//! program is the one that HiGHS states, minus [`TOLERANCE`] times the scale of the block: its largest cost of a column.
-//! The tolerances of HiGHS are in the units of columns, so an error of that size in a column changes the bound by as much.
+//! program is the one that HiGHS states, minus [`TOLERANCE`] times the scale of the block: the largest cost of a unit
+//! of a column, or of its value if that is below 1. The tolerances of HiGHS are in the units of columns, so an error of
+//! that size in a column of the solution changes the bound by as much. Columns that are 0 in the solution may have large
+//! costs, as penalties have; they count with the tolerance that HiGHS is asked for.
 //! Solutions are rounded, checked and priced here.
 
 use crate::error::Error;
@@ -33,9 +35,12 @@ pub(crate) struct General {
     last: Option<Vec<f64>>,
 }
 
-/// Largest cost of a column.
-fn scale_of(costs: &[f64]) -> f64 {
-    costs.iter().fold(0.0, |most, cost| most.max(cost.abs()))
+/// By how much the bound that HiGHS states for a mixed-integer program is lowered.
+fn slack_of(costs: &[f64], values: &[f64]) -> f64 {
+    let used = costs.iter().zip(values).map(|(cost, value)| cost.abs() * value.abs().min(1.0));
+    let largest = |numbers: &mut dyn Iterator<Item = f64>| numbers.fold(0.0, f64::max);
+    let unused = largest(&mut costs.iter().map(|cost| cost.abs()));
+    TOLERANCE * largest(&mut used.into_iter()) + INNER_TOLERANCE * unused + ROUND_OFF * cost_of(costs, values).abs()
 }
 
 fn cost_of(costs: &[f64], values: &[f64]) -> f64 {
@@ -83,7 +88,8 @@ impl General {
         let has_wish = accuracy.is_finite();
         self.highs.set_number(c"mip_rel_gap", if has_wish { 0.0 } else { FIRST_GAP });
         // The bound loses the tolerance anyway: much less is not needed.
-        let gap = (0.5 * accuracy).max(0.1 * TOLERANCE * scale_of(costs));
+        let slack = self.last.as_ref().map_or(0.0, |last| slack_of(costs, last));
+        let gap = (0.5 * accuracy).max(0.1 * slack);
         self.highs.set_number(c"mip_abs_gap", if has_wish { gap } else { 0.0 });
         if let Some(last) = &self.last {
             self.highs.set_start(last);
@@ -101,8 +107,7 @@ impl General {
             .filter(cheaper)
             .or(new)
             .ok_or_else(|| Error::content(self.name.as_str(), "a solution within the limit of time", "none"))?;
-        let (cost, slack) =
-            (cost_of(costs, &values), TOLERANCE * scale_of(costs) + ROUND_OFF * cost_of(costs, &values).abs());
+        let (cost, slack) = (cost_of(costs, &values), slack_of(costs, &values));
         let stated = match (self.is_linear, found.ending) {
             (false, _) => found.bound - slack,
             (true, Ending::Optimal) => cost - slack,

@@ -148,22 +148,25 @@ impl TwoStage {
         self.first_stage.iter().cloned().zip(mean).collect()
     }
 
-    /// Tries the first-stage solutions that the scenarios have at some multipliers, those of most scenarios first. `None`
-    /// if none of them is feasible for all scenarios within the limit of time.
+    /// Tries first-stage solutions: the mean of a convex combination, with whole columns rounded, and those that the
+    /// scenarios have at some multipliers, of most scenarios first. `None` if none of them is feasible for all scenarios
+    /// within the limit of time.
     ///
     /// # Errors
     /// If the dual cannot be evaluated at the point.
     pub fn best_first_stage(
         &self,
         dual: &Parallel<BlockDual>,
-        point: &[f64],
+        (point, primal): (&[f64], Option<&Primal>),
         watch: Watch,
     ) -> Result<Option<FirstStage>, Error> {
         let values = dual.components().solutions(point, self.blocks.columns())?;
-        let mut candidates: Vec<(usize, Vec<f64>)> = vec![];
+        let mean = primal.map(|primal| self.rounded(self.mean_first_stage(primal).into_iter().map(|(_, value)| value)));
+        // The mean comes first.
+        let mut candidates: Vec<(usize, Vec<f64>)> = mean.map(|mean| (usize::MAX, mean)).into_iter().collect();
         for copy in self.copies(&values) {
             match candidates.iter_mut().find(|(_, other)| *other == copy) {
-                Some((count, _)) => *count += 1,
+                Some((count, _)) => *count = count.saturating_add(1),
                 None => candidates.push((1, copy)),
             }
         }
@@ -188,6 +191,12 @@ impl TwoStage {
             columns: self.first_stage.iter().cloned().zip(candidate.iter().copied()).collect(),
             tried,
         }))
+    }
+
+    /// First-stage values with whole columns rounded.
+    fn rounded(&self, values: impl Iterator<Item = f64>) -> Vec<f64> {
+        let columns = self.places[0].iter().map(|&place| &self.scenarios[0].model.columns[place]);
+        values.zip(columns).map(|(value, column)| if column.is_integer { value.round() } else { value }).collect()
     }
 
     fn second_stages(&self, watch: Watch) -> Result<Vec<Mutex<Highs>>, Error> {
