@@ -213,7 +213,15 @@ fn instances_that_change_are_solved_in_fewer_steps() {
                     let scratch = solve(&mut *dual, &settings);
                     let mut state = state.clone();
                     let again = go_on(&mut *dual, &mut state, &settings);
-                    eprintln!("{family} {} {index} {share} cold {} {:.2} warm {} {:.2} {}", settings.method.name(), scratch.steps, scratch.seconds, again.steps, again.seconds, again.status);
+                    eprintln!(
+                        "{family} {} {index} {share} cold {} {:.2} warm {} {:.2} {}",
+                        settings.method.name(),
+                        scratch.steps,
+                        scratch.seconds,
+                        again.steps,
+                        again.seconds,
+                        again.status
+                    );
                     let is_proved = scratch.certificate.is_some() && again.certificate.is_some();
                     assert!(is_proved || !has_components);
                     assert_close(&scratch, &again, 1e-6);
