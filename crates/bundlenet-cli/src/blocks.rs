@@ -11,7 +11,7 @@ use serde::Serialize;
 use serde_json::{Map, Value, json};
 
 use crate::failure::Failure;
-use crate::input::{BlockOptions, is_stochastic};
+use crate::input::{BlockOptions, Start, is_stochastic};
 use crate::output::{self, Subject, sense_name};
 use crate::solve_report::{BlockFields, Named, Report, StageFields};
 
@@ -24,10 +24,10 @@ const LEAST_SECONDS: f64 = 1e-3;
 /// Candidates that `inspect` shows.
 const MOST_SHOWN: usize = 5;
 
-/// Solves a dual: its sizes in words, the names of its multipliers, the settings. Also returns why the state could not be
+/// Solves a dual: its sizes in words, names and start of its multipliers, the settings. Also returns why the state could not be
 /// saved.
 pub(crate) type Run<'a> =
-    &'a mut dyn FnMut(&mut dyn Oracle, &str, &[String], &Settings) -> Result<(Solution, Option<Error>), Failure>;
+    &'a mut dyn FnMut(&mut dyn Oracle, &str, Start<'_>, &Settings) -> Result<(Solution, Option<Error>), Failure>;
 
 /// The description of a model file.
 pub(crate) struct Description {
@@ -137,7 +137,8 @@ pub(crate) fn solve(
         let left = settings.limits.seconds.map(|all| (share * all - begin.elapsed().as_secs_f64()).max(LEAST_SECONDS));
         (left, Watch::default().interrupt(interrupt).seconds(left))
     };
-    let lp_bound = blocks.linear_bound(watch(1.0).1)?;
+    let relaxation = blocks.relaxation(watch(1.0).1)?;
+    let start = relaxation.as_ref().map(|it| it.multipliers.as_slice());
     let is_staged = matches!(program, Program::Stages(_));
     let (seconds, until) = watch(if is_staged { 1.0 - SEARCH_SHARE } else { 1.0 });
     let mut settings = settings.clone();
@@ -147,7 +148,7 @@ pub(crate) fn solve(
     let mut dual = blocks.dual(until)?;
     let names: Vec<String> =
         blocks.named_multipliers(&vec![0.0; dual.dim()]).map(|(name, _)| name.to_string()).collect();
-    let (solution, unsaved) = run(&mut dual, &program.sizes(), &names, &settings)?;
+    let (solution, unsaved) = run(&mut dual, &program.sizes(), Start { names: &names, point: start }, &settings)?;
     let primal = solution.primal.as_ref();
     let found = match &program {
         Program::Stages(stages) => stages.best_first_stage(&dual, (&solution.point, primal), watch(1.0).1)?,
@@ -165,7 +166,7 @@ pub(crate) fn solve(
     let subject = Subject::named(file, program.name(), &dual);
     let text = primal.map(|primal| primal_file(&subject, blocks, solution.value, primal)).transpose()?;
     let fields = BlockFields {
-        lp_bound,
+        lp_bound: relaxation.as_ref().map(|it| it.bound),
         blocks: all,
         distinct_blocks: distinct,
         stages,

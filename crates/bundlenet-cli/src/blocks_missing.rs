@@ -7,13 +7,13 @@ use bundlenet::{Error, Oracle, Settings, Solution};
 use serde_json::{Map, Value};
 
 use crate::failure::Failure;
-use crate::input::BlockOptions;
+use crate::input::{BlockOptions, Start};
 use crate::solve_report::Report;
 
-/// Solves a dual: its sizes in words, the names of its multipliers, the settings. Also returns why the state could not be
+/// Solves a dual: its sizes in words, names and start of its multipliers, the settings. Also returns why the state could not be
 /// saved.
 pub(crate) type Run<'a> =
-    &'a mut dyn FnMut(&mut dyn Oracle, &str, &[String], &Settings) -> Result<(Solution, Option<Error>), Failure>;
+    &'a mut dyn FnMut(&mut dyn Oracle, &str, Start<'_>, &Settings) -> Result<(Solution, Option<Error>), Failure>;
 
 /// The description of a model file.
 pub(crate) struct Description {

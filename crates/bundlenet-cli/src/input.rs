@@ -142,15 +142,25 @@ pub(crate) fn source_name(source: &str) -> String {
     }
 }
 
+/// Names of multipliers, and a point to start at.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Start<'a> {
+    /// Empty if they have none.
+    pub(crate) names: &'a [String],
+    /// All multipliers 0 if `None`.
+    pub(crate) point: Option<&'a [f64]>,
+}
+
 /// Reads a state, or multipliers as a flat JSON array, or as an object if they have names; the content of the file
 /// decides.
-pub(crate) fn read_start(path: &Path, dimension: usize, names: Option<&[String]>) -> Result<State, Failure> {
+pub(crate) fn read_start(path: &Path, dimension: usize, names: &[String]) -> Result<State, Failure> {
     let bytes = std::fs::read(path).map_err(|source| Error::Read { path: path.to_path_buf(), source })?;
     if !State::is_state(&bytes) {
         let text = String::from_utf8_lossy(&bytes);
-        let point = match names.filter(|_| text.trim_start().starts_with('{')) {
-            Some(names) => named_multipliers(path, &text, names)?,
-            None => multipliers(path, &text, dimension)?,
+        let point = if !names.is_empty() && text.trim_start().starts_with('{') {
+            named_multipliers(path, &text, names)?
+        } else {
+            multipliers(path, &text, dimension)?
         };
         return Ok(State::at(&point));
     }

@@ -9,7 +9,7 @@ use clap::Args;
 use indicatif::ProgressBar;
 
 use crate::failure::Failure;
-use crate::input::{BlockOptions, Reading, is_model, read_start};
+use crate::input::{BlockOptions, Reading, Start, is_model, read_start};
 use crate::options::MethodOptions;
 use crate::run::{bar, interrupt_flag, use_threads};
 use crate::solve_report::Report;
@@ -48,7 +48,7 @@ pub(crate) struct Solve {
     json: bool,
     /// Start at the multipliers of --save-multipliers, or from the state of --save-state (multipliers, step length and
     /// the cuts that are still valid; with --primal, those that were saved with --primal); one instance only [default:
-    /// all multipliers 0]
+    /// all multipliers 0, those of a model file as in its linear relaxation]
     #[arg(long, value_name = "FILE")]
     start: Option<PathBuf>,
     /// Save the state to a file after every step; --start FILE continues a run that was killed, also with the same
@@ -296,7 +296,7 @@ impl Solve {
         let problem = self.read(file)?;
         let mut dual = problem.dual();
         let head = self.header(file, &sizes(&problem), &*dual);
-        let (solution, unsaved) = self.solve_dual(&mut *dual, &head, None, settings, interrupt)?;
+        let (solution, unsaved) = self.solve_dual(&mut *dual, &head, Start::default(), settings, interrupt)?;
         let mut report = Report::new(file, &problem, settings.method.name(), solution, self.safe);
         report.unsaved = unsaved;
         Ok(report)
@@ -310,26 +310,27 @@ impl Solve {
             let found = file.display();
             return Err(Failure::input(format!("{option}: expected an instance of a problem family, found {found}")));
         }
-        blocks::solve(file, &self.blocks, (settings, interrupt), &mut |dual, sizes, names, settings| {
+        blocks::solve(file, &self.blocks, (settings, interrupt), &mut |dual, sizes, start, settings| {
             let head = self.header(file, sizes, dual);
-            self.solve_dual(dual, &head, Some(names), settings, interrupt)
+            self.solve_dual(dual, &head, start, settings, interrupt)
         })
     }
 
-    /// Solves a dual, with start, state and log. `names` are those of the multipliers, if they have names. Also returns why
-    /// the state could not be saved.
+    /// Solves a dual, with start, state and log. Also returns why the state could not be saved.
     fn solve_dual(
         &self,
         dual: &mut dyn Oracle,
         head: &str,
-        names: Option<&[String]>,
+        start: Start<'_>,
         settings: &Settings,
         interrupt: &AtomicBool,
     ) -> Result<(Solution, Option<Error>), Failure> {
         // No other run may change the file between reading and writing.
         let mut journal = self.save_state.as_ref().map(Journal::create).transpose()?;
-        let read = |path: &PathBuf| read_start(path, dual.dim(), names);
-        let mut state = self.start.as_ref().map_or_else(|| Ok(State::new()), read)?;
+        let mut state = match &self.start {
+            Some(path) => read_start(path, dual.dim(), start.names)?,
+            None => start.point.map_or_else(State::new, State::at),
+        };
         let mut log = (self.files.len() == 1 && !self.quiet).then(|| Log::new(std::io::stderr()));
         if let Some(log) = &mut log {
             log.begin(head);

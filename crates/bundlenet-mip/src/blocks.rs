@@ -1,6 +1,6 @@
 //! A model with its structure: blocks, multipliers, the dual, and results by name.
 
-use bundlenet::{Parallel, Primal, Sense};
+use bundlenet::{Parallel, Primal};
 
 use crate::block::{Block, blocks_of};
 use crate::dual::{BlockDual, Multipliers};
@@ -22,6 +22,16 @@ pub struct Blocks {
     multipliers: Multipliers,
     blocks: Vec<Block>,
     filled_bounds: usize,
+}
+
+/// The linear relaxation of a model.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Relaxation {
+    /// Its value: a bound.
+    pub bound: f64,
+    /// Its duals of the relaxed rows. The value of the Lagrangian dual there is no worse than the bound, up to the
+    /// tolerances of HiGHS.
+    pub multipliers: Vec<f64>,
 }
 
 /// The sides and the limits of the multipliers of relaxed rows. Ranged rows get a slack.
@@ -183,16 +193,22 @@ impl Blocks {
         self.multipliers.rows.iter().map(violation).fold(0.0, f64::max)
     }
 
-    /// Bound of the linear relaxation of the whole model, by HiGHS. `None` if there is none within the limit of time.
+    /// The linear relaxation of the whole model, by HiGHS. `None` if it is not solved within the limit of time.
     ///
     /// # Errors
     /// If HiGHS refuses the model.
-    pub fn linear_bound(&self, watch: Watch) -> Result<Option<f64>, Error> {
+    pub fn relaxation(&self, watch: Watch) -> Result<Option<Relaxation>, Error> {
         let mut highs = Highs::new();
         highs.set_watch(watch);
         highs.pass(&self.model, true).map_err(|found| Error::content("model", "a linear relaxation", found))?;
         let found = highs.run();
-        let sign = if self.model.sense == Sense::Minimize { 1.0 } else { -1.0 };
-        Ok((found.ending == Ending::Optimal).then(|| sign * highs.objective() + 0.0))
+        if found.ending != Ending::Optimal {
+            return Ok(None);
+        }
+        let sign = self.model.sense.sign();
+        let rows = self.multipliers.rows.iter().zip(&self.multipliers.limits);
+        // Round-off may have the wrong sign.
+        let multiplier = |(&row, &(low, high)): (&usize, &(f64, f64))| (sign * found.row_duals[row]).clamp(low, high);
+        Ok(Some(Relaxation { bound: sign * highs.objective() + 0.0, multipliers: rows.map(multiplier).collect() }))
     }
 }

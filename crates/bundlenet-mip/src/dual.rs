@@ -11,9 +11,9 @@
 
 use std::sync::{Mutex, PoisonError};
 
-use bundlenet::{Answer, Components, Domain, OracleError, Sense};
+use bundlenet::{Answer, Components, Domain, Fingerprint, OracleError, Sense};
 
-use crate::block::Block;
+use crate::block::{Block, Kind};
 use crate::error::Error;
 use crate::model::Model;
 use crate::solver::Solver;
@@ -35,6 +35,21 @@ struct Component {
     /// Constant of the objective, for the component that stands for it alone.
     constant: f64,
     solver: Mutex<Solver>,
+    fingerprint: u64,
+}
+
+/// Hash of all numbers of a block.
+fn fingerprint(part: &Model, block: &Block) -> u64 {
+    let columns = part.columns.iter().zip(&block.coupling).flat_map(|(it, coupling)| {
+        let own = [it.cost, it.lower, it.upper, f64::from(u8::from(it.is_integer)), coupling.len() as f64];
+        own.into_iter().chain(coupling.iter().flat_map(|&(at, entry)| [f64::from(at), entry]))
+    });
+    let rows = part.rows.iter().flat_map(|row| {
+        let own = [row.lower, row.upper, row.entries.len() as f64];
+        own.into_iter().chain(row.entries.iter().flat_map(|&(at, entry)| [at as f64, entry]))
+    });
+    let sizes = [part.sense.sign(), part.offset, part.columns.len() as f64, part.rows.len() as f64];
+    Fingerprint::new().numbers(&sizes.into_iter().chain(columns).chain(rows).collect::<Vec<f64>>()).finish()
 }
 
 /// Relaxed rows of a dual: sides and domains of the multipliers.
@@ -47,10 +62,16 @@ pub(crate) struct Multipliers {
 
 impl BlockDual {
     pub(crate) fn new(model: &Model, multipliers: &Multipliers, blocks: &[Block], watch: Watch) -> Result<Self, Error> {
+        // An evaluation takes half of the time that is left, at most, and every block its share of it.
+        let general = blocks.iter().filter(|block| matches!(block.kind, Kind::Linear | Kind::Mixed)).count();
+        let watch = watch.share(0.5 * rayon::current_num_threads() as f64 / general.max(1) as f64);
         let component = |block: &Block| -> Result<Component, Error> {
+            let mut part = model.part(block.columns(), &block.rows);
+            part.offset = if block.columns().is_empty() { model.offset } else { 0.0 };
             Ok(Component {
+                fingerprint: fingerprint(&part, block),
                 costs: block.columns().iter().map(|&column| model.columns[column].cost).collect(),
-                constant: if block.columns().is_empty() { model.offset } else { 0.0 },
+                constant: part.offset,
                 solver: Mutex::new(Solver::new(model, block, watch)?),
                 block: block.clone(),
             })
@@ -161,6 +182,10 @@ impl Components for BlockDual {
 
     fn multiplicity(&self, component: usize) -> f64 {
         self.components[component].block.multiplicity() as f64
+    }
+
+    fn fingerprint(&self, component: usize) -> Option<u64> {
+        Some(self.components[component].fingerprint)
     }
 
     fn has_solutions(&self) -> bool {

@@ -268,7 +268,7 @@ impl Highs {
 
     /// Solves the model.
     pub(crate) fn run(&mut self) -> Found {
-        if let Some(left) = self.watch.left() {
+        if let Some(left) = self.watch.seconds_of_call() {
             // The limit of HiGHS counts from the first run of the object.
             // SAFETY: a question without arguments.
             let spent = unsafe { c::Highs_getRunTime(self.pointer) };

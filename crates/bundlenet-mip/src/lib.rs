@@ -3,12 +3,12 @@
 //!
 //! ```no_run
 //! use bundlenet::{Settings, Solver};
-//! use bundlenet_mip::{Blocks, Model, Structure};
+//! use bundlenet_mip::{Blocks, Model, Structure, Watch};
 //!
 //! let model = Model::read("model.mps")?;
 //! let structure = Structure::of_pattern(&model, "^demand")?;
 //! let blocks = Blocks::new(model, &structure)?;
-//! let solution = Solver::new(Settings::default())?.solve(&mut blocks.dual())?;
+//! let solution = Solver::new(Settings::default())?.solve(&mut blocks.dual(Watch::default())?)?;
 //! println!("bound {}", solution.value);
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
@@ -17,7 +17,7 @@
 //! |---|---|
 //! | model files | [`Model`], [`Column`], [`Row`] |
 //! | relaxed rows and blocks | [`Structure`], [`Candidate`], [`candidates`] |
-//! | the dual | [`Blocks`], [`BlockDual`], [`Block`], [`Kind`] |
+//! | the dual | [`Blocks`], [`BlockDual`], [`Block`], [`Kind`], [`Relaxation`] |
 //! | two-stage stochastic programs | [`TwoStage`], [`Scenario`], [`FirstStage`] |
 //! | limits inside the calls of HiGHS | [`Watch`] |
 //! | errors | [`Error`] |
@@ -48,7 +48,7 @@ mod two_stage;
 mod watch;
 
 pub use block::{Block, Kind};
-pub use blocks::Blocks;
+pub use blocks::{Blocks, Relaxation};
 pub use candidates::{Candidate, candidates};
 pub use dual::BlockDual;
 pub use error::Error;
