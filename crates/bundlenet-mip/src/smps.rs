@@ -315,12 +315,3 @@ fn scenario(core: &Model, draft: Draft) -> Result<Scenario, Error> {
     }
     Ok(Scenario { name: draft.name, probability: draft.probability, model })
 }
-
-/// Reads scenarios from texts: for tests and other sources.
-#[cfg(test)]
-pub(crate) fn parse(core: &str, periods: &str, scenarios: &str) -> Result<(Vec<Scenario>, Vec<String>), Error> {
-    let model = Model::parse("core", core.as_bytes(), "mps")?;
-    let second = second_period(&model, "periods", periods)?;
-    let scenarios = scenarios_of(&model, &objective("core", core)?, "scenarios", scenarios)?;
-    Ok((scenarios, model.columns[..second].iter().map(|column| column.name.clone()).collect()))
-}
