@@ -7,7 +7,6 @@ use std::collections::HashMap;
 
 use crate::error::Error;
 use crate::model::Model;
-use crate::structure::Structure;
 
 /// The lists of a file: names, each with its line.
 #[derive(Debug, Default)]
@@ -110,8 +109,8 @@ fn assigned(
     Ok(owner)
 }
 
-/// Reads a `.dec` file.
-pub(crate) fn rows_of_blocks(model: &Model, file: &str, text: &str) -> Result<Structure, Error> {
+/// The relaxed rows of a `.dec` file.
+pub(crate) fn rows_of_blocks(model: &Model, file: &str, text: &str) -> Result<Vec<usize>, Error> {
     let places =
         model.rows.iter().enumerate().map(|(place, row)| (row.name.as_str(), place)).collect::<HashMap<_, _>>();
     check_names(file, "row", places.len(), model.rows.len())?;
@@ -134,11 +133,11 @@ pub(crate) fn rows_of_blocks(model: &Model, file: &str, text: &str) -> Result<St
             }
         }
     }
-    Ok(Structure::of_rows(model, (0..model.rows.len()).filter(|&row| block_of(row).is_none())))
+    Ok((0..model.rows.len()).filter(|&row| block_of(row).is_none()).collect())
 }
 
-/// Reads a `.blk` file. A row is relaxed unless all its columns are in one block.
-pub(crate) fn columns_of_blocks(model: &Model, file: &str, text: &str) -> Result<Structure, Error> {
+/// The relaxed rows of a `.blk` file. A row is relaxed unless all its columns are in one block.
+pub(crate) fn columns_of_blocks(model: &Model, file: &str, text: &str) -> Result<Vec<usize>, Error> {
     let columns = model.columns.iter().enumerate();
     let places = columns.map(|(place, column)| (column.name.as_str(), place)).collect::<HashMap<_, _>>();
     check_names(file, "column", places.len(), model.columns.len())?;
@@ -147,7 +146,7 @@ pub(crate) fn columns_of_blocks(model: &Model, file: &str, text: &str) -> Result
         let entries = &model.rows[row].entries;
         entries.windows(2).any(|pair| owner[pair[0].0] != owner[pair[1].0])
     };
-    Ok(Structure::of_rows(model, (0..model.rows.len()).filter(is_relaxed)))
+    Ok((0..model.rows.len()).filter(is_relaxed).collect())
 }
 
 /// Names must tell rows or columns apart.

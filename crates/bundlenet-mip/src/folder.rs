@@ -8,8 +8,8 @@ use serde::Deserialize;
 
 use crate::error::Error;
 use crate::model::Model;
+use crate::scenario::Scenario;
 use crate::text;
-use crate::two_stage::Scenario;
 
 /// The file `NAME_nonants.json` of a scenario.
 #[derive(Deserialize)]

@@ -10,7 +10,7 @@
 use crate::error::Error;
 use crate::highs::{Ending, Found, Highs};
 use crate::model::Model;
-use crate::solver::Solved;
+use crate::solved::Solved;
 use crate::watch::Watch;
 
 /// Part of a block's scale by which the bound of HiGHS is lowered. Rows may be violated by as much of the numbers in them.

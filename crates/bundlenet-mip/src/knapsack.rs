@@ -6,7 +6,7 @@
 use bundlenet_problems::{BinaryKnapsack, HardKnapsack};
 
 use crate::model::Model;
-use crate::solver::Solved;
+use crate::solved::Solved;
 
 /// Largest factor that makes weights whole.
 const MOST_DIGITS: i32 = 6;

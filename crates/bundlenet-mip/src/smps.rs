@@ -8,8 +8,8 @@ use std::path::{Path, PathBuf};
 
 use crate::error::Error;
 use crate::model::{Model, Row};
+use crate::scenario::Scenario;
 use crate::text;
-use crate::two_stage::Scenario;
 
 /// Most scenarios that independent values may make.
 const MOST_SCENARIOS: usize = 10_000;

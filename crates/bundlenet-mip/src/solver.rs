@@ -5,18 +5,8 @@ use crate::error::Error;
 use crate::general::General;
 use crate::knapsack::Knapsack;
 use crate::model::Model;
+use crate::solved::Solved;
 use crate::watch::Watch;
-
-/// Solutions of a block, for costs that are minimised.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub(crate) struct Solved {
-    /// The best solution.
-    pub(crate) values: Vec<f64>,
-    /// Lower bound on the cost; `None` if the solution is optimal.
-    pub(crate) bound: Option<f64>,
-    /// Further solutions, the best first.
-    pub(crate) more: Vec<Vec<f64>>,
-}
 
 /// The solver of a block.
 pub(crate) struct Solver {

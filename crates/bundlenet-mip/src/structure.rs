@@ -54,11 +54,12 @@ impl Structure {
     pub fn read(model: &Model, path: impl AsRef<Path>) -> Result<Self, Error> {
         let path = path.as_ref();
         let name = path.display().to_string();
-        match text::extension(path).as_str() {
-            "dec" => dec::rows_of_blocks(model, &name, &text::text(path)?),
-            "blk" => dec::columns_of_blocks(model, &name, &text::text(path)?),
-            found => Err(Error::content(name, "a structure .dec or .blk, plain or gzip", format!("{found:?}"))),
-        }
+        let rows = match text::extension(path).as_str() {
+            "dec" => dec::rows_of_blocks(model, &name, &text::text(path)?)?,
+            "blk" => dec::columns_of_blocks(model, &name, &text::text(path)?)?,
+            found => return Err(Error::content(name, "a structure .dec or .blk, plain or gzip", format!("{found:?}"))),
+        };
+        Ok(Self::of_rows(model, rows))
     }
 
     /// Whether a row is relaxed.

@@ -15,6 +15,7 @@ use crate::error::{Error, few};
 use crate::general::TOLERANCE;
 use crate::highs::{Ending, Highs};
 use crate::model::{Column, Model, Row};
+use crate::scenario::Scenario;
 use crate::structure::Structure;
 use crate::watch::Watch;
 use crate::{folder, smps};
@@ -27,17 +28,6 @@ const EXACT: f64 = 1e-9;
 
 /// First-stage solutions that are tried: those that most scenarios have.
 const MOST_TRIED: usize = 10;
-
-/// A scenario: its probability and its model.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Scenario {
-    /// Name in the file.
-    pub name: String,
-    /// Probability.
-    pub probability: f64,
-    /// The model of both stages.
-    pub model: Model,
-}
 
 /// A two-stage stochastic program.
 #[derive(Clone, Debug)]
