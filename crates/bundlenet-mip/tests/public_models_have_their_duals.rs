@@ -2,8 +2,9 @@
 
 use std::path::PathBuf;
 
-use bundlenet::{Method, Settings, Solution, Solver, State};
+use bundlenet::{Method, Sense, Settings, Solution, Solver, State};
 use bundlenet_mip::{Blocks, Model, Structure, TwoStage, Watch};
+use bundlenet_problems::{Assignment, Problem};
 use bundlenet_testing::public;
 
 fn blocks(model: &str, structure: &str) -> Blocks {
@@ -37,6 +38,34 @@ fn knapsack_models() {
     assert_dual("gap8_4.txt.lp.gz", "gap8_4.txt.dec.gz", (1126.14, 1118.5), 35);
     assert_dual("N1C1W4_M.BPP.lp.gz", "N1C1W4_M.BPP.dec.gz", (33.0, 40.5), 40);
     assert_dual("TEST0055.lp.gz", "TEST0055.dec.gz", (10.984, 10.984), 40);
+}
+
+/// The dual of the model is that of the family: each item in exactly one bin, profits as negative costs.
+#[test]
+#[ignore = "needs BUNDLENET_DATA"]
+fn the_assignment_model_is_one_of_its_family() {
+    let model = Model::read(public::data().join("blocks/gap8_4.txt.lp.gz")).unwrap();
+    let of = |prefix: &str| model.rows.iter().filter(|row| row.name.starts_with(prefix)).collect::<Vec<_>>();
+    let (bins, items) = (of("b_capa"), of("m_job"));
+    let (mut costs, mut weights) = (vec![], vec![]);
+    for bin in &bins {
+        for item in &items {
+            let is_in = |&&(column, _): &&(usize, f64)| item.entries.iter().any(|(other, _)| *other == column);
+            let &(column, weight) = bin.entries.iter().find(is_in).unwrap();
+            costs.push(-model.columns[column].cost);
+            weights.push(weight as u32);
+        }
+    }
+    let capacities = bins.iter().map(|bin| bin.upper as u32).collect();
+    let family = Assignment::new(Sense::Minimize, items.len(), capacities, costs, weights).unwrap();
+    let of_family = Solver::new(Settings::exact()).unwrap().solve(&mut *Problem::Assignment(family).dual()).unwrap();
+    let of_model = solved(&blocks("gap8_4.txt.lp.gz", "gap8_4.txt.dec.gz"), Settings::exact());
+    assert!(
+        (of_family.value + of_model.value).abs() <= 1e-9 * of_model.value,
+        "{} {}",
+        of_family.value,
+        of_model.value
+    );
 }
 
 /// Methods agree on a model whose dual is not published.
