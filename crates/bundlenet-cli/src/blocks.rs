@@ -2,17 +2,18 @@
 
 use std::collections::BTreeMap;
 use std::path::Path;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
-use bundlenet::{Error, Oracle, Primal, Settings, Solution};
-use bundlenet_mip::{Blocks, Candidate, Model, Structure, TwoStage, Watch, candidates};
+use bundlenet::{Components, Error, Oracle, Primal, Settings, Solution};
+use bundlenet_mip::{BlockDual, Blocks, Candidate, Model, Structure, TwoStage, Watch, candidates};
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
 use crate::failure::Failure;
 use crate::input::{BlockOptions, Start, is_stochastic};
 use crate::output::{self, Subject, sense_name};
+use crate::run::print_every;
 use crate::solve_report::{BlockFields, Named, Report, StageFields};
 
 /// Share of a limit of time that is kept for the search of a first-stage solution.
@@ -127,7 +128,7 @@ fn block_counts(blocks: &Blocks) -> (usize, usize) {
 pub(crate) fn solve(
     file: &Path,
     options: &BlockOptions,
-    (settings, interrupt): (&Settings, &'static AtomicBool),
+    (settings, interrupt, is_quiet): (&Settings, &'static AtomicBool, bool),
     run: Run<'_>,
 ) -> Result<Report, Failure> {
     let begin = Instant::now();
@@ -148,7 +149,9 @@ pub(crate) fn solve(
     let mut dual = blocks.dual(until)?;
     let names: Vec<String> =
         blocks.named_multipliers(&vec![0.0; dual.dim()]).map(|(name, _)| name.to_string()).collect();
+    let progress = (!is_quiet).then(|| show_progress(dual.components()));
     let (solution, unsaved) = run(&mut dual, &program.sizes(), Start { names: &names, point: start }, &settings)?;
+    drop(progress);
     let primal = solution.primal.as_ref();
     let found = match &program {
         Program::Stages(stages) => stages.best_first_stage(&dual, (&solution.point, primal), watch(1.0).1)?,
@@ -176,6 +179,19 @@ pub(crate) fn solve(
     let mut report = Report::of_run(subject, settings.method.name(), solution, found.map(|found| found.value));
     (report.unsaved, report.blocks) = (unsaved, Some(fields));
     Ok(report)
+}
+
+/// Prints the number of blocks that are done while a call takes long.
+fn show_progress(dual: &BlockDual) -> impl Sized + use<> {
+    let (solved, count) = (dual.solved(), dual.component_count().max(1));
+    let mut before = 0;
+    print_every(move || {
+        let done = solved.load(Ordering::Relaxed);
+        // A call that ends within the period has a line in the log.
+        let is_same_call = done / count == before / count;
+        before = done;
+        is_same_call.then(|| format!("call {}: {} of {count} blocks done", done / count + 1, done % count))
+    })
 }
 
 /// The file of `--primal`.
@@ -252,7 +268,7 @@ impl Description {
         self.json.insert("candidates".to_string(), values.into());
         if shown.is_empty() {
             self.rows
-                .push(("candidates", "none: no group of rows with equal names but for numbers leaves blocks".into()));
+                .push(("candidates", "none: no group of rows with similar names or equal entries leaves blocks".into()));
         }
         self.rows.extend(shown.iter().map(|it| ("candidate", candidate_text(it))));
     }

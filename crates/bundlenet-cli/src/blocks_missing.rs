@@ -32,7 +32,7 @@ fn refusal(file: &Path) -> Failure {
 pub(crate) fn solve(
     file: &Path,
     _options: &BlockOptions,
-    _how: (&Settings, &'static AtomicBool),
+    _how: (&Settings, &'static AtomicBool, bool),
     _run: Run<'_>,
 ) -> Result<Report, Failure> {
     Err(refusal(file))

@@ -310,7 +310,7 @@ impl Solve {
             let found = file.display();
             return Err(Failure::input(format!("{option}: expected an instance of a problem family, found {found}")));
         }
-        blocks::solve(file, &self.blocks, (settings, interrupt), &mut |dual, sizes, start, settings| {
+        blocks::solve(file, &self.blocks, (settings, interrupt, self.quiet), &mut |dual, sizes, start, settings| {
             let head = self.header(file, sizes, dual);
             self.solve_dual(dual, &head, start, settings, interrupt)
         })

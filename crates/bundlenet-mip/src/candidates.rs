@@ -1,9 +1,10 @@
-//! Candidate structures of a model: rows of equal names but for numbers, alone or in pairs.
+//! Candidate structures of a model: rows of equal names but for numbers, or of equal sides and entries where names do not
+//! tell, alone or in pairs.
 
 use std::collections::BTreeMap;
 
 use crate::block::{Kind, kind_of};
-use crate::model::Model;
+use crate::model::{Model, Row};
 use crate::structure::{Part, Structure};
 
 /// Groups of rows that are tried in pairs.
@@ -64,14 +65,43 @@ fn pattern_of(name: &str) -> String {
 /// Structures with at least two blocks, the best first: those that may gain, then by size.
 #[must_use]
 pub fn candidates(model: &Model) -> Vec<Candidate> {
-    let mut groups: BTreeMap<String, Vec<usize>> = BTreeMap::new();
-    for (index, row) in model.rows.iter().enumerate() {
-        groups.entry(pattern_of(&row.name)).or_default().push(index);
+    let by_name = grouped(model, |row| pattern_of(&row.name)).into_iter().collect();
+    let found = candidates_of(model, by_name);
+    if !found.is_empty() {
+        return found;
     }
+    // Names do not tell: rows of the same kind have the same sides and entries.
+    let by_kind = grouped(model, kind_of_row).into_values().map(|rows| (pattern_of_rows(model, &rows), rows)).collect();
+    candidates_of(model, by_kind)
+}
+
+/// Rows by a key.
+fn grouped<K: Ord>(model: &Model, key: impl Fn(&Row) -> K) -> BTreeMap<K, Vec<usize>> {
+    let mut groups: BTreeMap<K, Vec<usize>> = BTreeMap::new();
+    for (index, row) in model.rows.iter().enumerate() {
+        groups.entry(key(row)).or_default().push(index);
+    }
+    groups
+}
+
+/// Sides and entries of a row, whatever its columns.
+fn kind_of_row(row: &Row) -> Vec<u64> {
+    let mut entries: Vec<u64> = row.entries.iter().map(|(_, entry)| entry.to_bits()).collect();
+    entries.sort_unstable();
+    entries.extend([row.lower, row.upper].map(f64::to_bits));
+    entries
+}
+
+/// The pattern of the names of some rows.
+fn pattern_of_rows(model: &Model, rows: &[usize]) -> String {
+    let names: Vec<String> = rows.iter().map(|&row| regex::escape(&model.rows[row].name)).collect();
+    format!("^({})$", names.join("|"))
+}
+
+fn candidates_of(model: &Model, groups: Vec<(String, Vec<usize>)>) -> Vec<Candidate> {
     if groups.len() > MOST_GROUPS {
         return vec![];
     }
-    let groups: Vec<(String, Vec<usize>)> = groups.into_iter().collect();
     let alone = groups.iter().map(|(pattern, rows)| (pattern.clone(), rows.clone()));
     let mut tried: Vec<(String, Vec<usize>)> = alone.collect();
     if groups.len() <= MOST_IN_PAIRS {

@@ -9,7 +9,8 @@
 //! A multiplier is the change of the optimal value for a unit of the side of its row, as in linear programming. Its sign
 //! follows from the sense of the row. A row with two finite sides is an equation with a slack, which is a block.
 
-use std::sync::{Mutex, PoisonError};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use bundlenet::{Answer, Components, Domain, Fingerprint, OracleError, Sense};
 
@@ -26,6 +27,7 @@ pub struct BlockDual {
     domain: Domain,
     components: Vec<Component>,
     work: f64,
+    solved: Arc<AtomicUsize>,
 }
 
 /// A block and its solver.
@@ -83,8 +85,15 @@ impl BlockDual {
             linear: multipliers.sides.clone(),
             domain: Domain::between(multipliers.limits.iter().copied()),
             work: components.iter().map(solver).sum(),
+            solved: Arc::default(),
             components,
         })
+    }
+
+    /// Number of blocks that were solved so far, for a display of progress.
+    #[must_use]
+    pub fn solved(&self) -> Arc<AtomicUsize> {
+        Arc::clone(&self.solved)
     }
 
     /// Costs of a component at a point, to be minimised.
@@ -148,6 +157,7 @@ impl Components for BlockDual {
         // As many cuts as the identical blocks would give.
         let solved = solver.solve(&costs, answer.accuracy(), it.block.multiplicity() - 1)?;
         drop(solver);
+        self.solved.fetch_add(1, Ordering::Relaxed);
         let value = |values: &[f64]| it.constant + sign * product(&costs, values);
         let cut = value(&solved.values);
         match solved.bound {

@@ -53,7 +53,7 @@ fn models_are_read() {
     let model = model();
     assert_eq!((model.sense, model.offset, model.columns.len(), model.rows.len()), (Sense::Maximize, 5.0, 4, 4));
     assert_eq!(model.rows[1].name, "link_2");
-    assert!(Model::parse("model", b"Maximise nothing at all ??", "lp").is_err());
+    assert!(Model::parse("model", b"NAME\nROWS\n Q what\nENDATA\n", "mps").is_err());
     assert!(Model::read(Path::new("absent.mps")).unwrap_err().to_string().starts_with("absent.mps"));
     assert!(Model::read(Path::new("model.txt")).unwrap_err().to_string().contains(".mps or .lp"));
 }
