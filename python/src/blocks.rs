@@ -59,8 +59,8 @@ fn structure(model: &Program, dec: Option<PathBuf>, relax: Option<&str>) -> Resu
 #[pymethods]
 impl Blocks {
     /// Reads a model (`.mps`, `.lp`, plain or gzip) with its structure: `dec` is a `.dec` or `.blk` file, `relax` a
-    /// regular expression of the rows to relax, or `"auto"`. A path that ends in `.cor` is an SMPS program, and a folder
-    /// has one model for each scenario, with the first-stage columns that match `first_stage`.
+    /// regular expression of the rows to relax, or `"auto"`. A path that ends in `.cor` is an SMPS program, and a
+    /// folder has one model for each scenario, with the first-stage columns that match `first_stage`.
     #[staticmethod]
     #[pyo3(signature = (model, dec=None, relax=None, *, first_stage=None))]
     fn read(
@@ -101,8 +101,8 @@ impl Blocks {
     }
 
     /// Computes the Lagrangian bound, from the duals of the linear relaxation or from `x0`. The arguments are those of
-    /// `Problem.solve`. The result also has `lp_bound`, `multipliers` by row name and `columns`: the convex combination by
-    /// column name. A stochastic program has `first_stage`, the best one found, and `feasible_value`.
+    /// `Problem.solve`. The result also has `lp_bound`, `multipliers` by row name and `columns`: the convex
+    /// combination by column name. A stochastic program has `first_stage`, the best one found, and `feasible_value`.
     #[pyo3(signature = (x0=None, *, method="auto", options=None, model=None, steps=None, oracle_calls=None,
         time_limit=None, target=None, tolerance=1e-7, callback=None, threads=None))]
     #[expect(clippy::too_many_arguments, reason = "keywords")]

@@ -25,8 +25,8 @@ const LEAST_SECONDS: f64 = 1e-3;
 /// Candidates that `inspect` shows.
 const MOST_SHOWN: usize = 5;
 
-/// Solves a dual: its sizes in words, names and start of its multipliers, the settings. Also returns why the state could not be
-/// saved.
+/// Solves a dual: its sizes in words, names and start of its multipliers, the settings. Also returns why the state
+/// could not be saved.
 pub(crate) type Run<'a> =
     &'a mut dyn FnMut(&mut dyn Oracle, &str, Start<'_>, &Settings) -> Result<(Solution, Option<Error>), Failure>;
 
@@ -267,8 +267,10 @@ impl Description {
         let values: Vec<Value> = shown.iter().map(candidate_json).collect();
         self.json.insert("candidates".to_string(), values.into());
         if shown.is_empty() {
-            self.rows
-                .push(("candidates", "none: no group of rows with similar names or equal entries leaves blocks".into()));
+            self.rows.push((
+                "candidates",
+                "none: no group of rows with similar names or equal entries leaves blocks".into(),
+            ));
         }
         self.rows.extend(shown.iter().map(|it| ("candidate", candidate_text(it))));
     }

@@ -10,8 +10,8 @@ use crate::failure::Failure;
 use crate::input::{BlockOptions, Start};
 use crate::solve_report::Report;
 
-/// Solves a dual: its sizes in words, names and start of its multipliers, the settings. Also returns why the state could not be
-/// saved.
+/// Solves a dual: its sizes in words, names and start of its multipliers, the settings. Also returns why the state
+/// could not be saved.
 pub(crate) type Run<'a> =
     &'a mut dyn FnMut(&mut dyn Oracle, &str, Start<'_>, &Settings) -> Result<(Solution, Option<Error>), Failure>;
 

@@ -34,8 +34,8 @@ pub(crate) struct Reading {
     /// Capacity of every site of a facility location file that has the word `capacity` in its place
     #[arg(long, value_name = "C")]
     capacity: Option<f64>,
-    /// Model of a unit commitment file: pglib (initial states, reserves, renewables) or chp (that of ConvexHullPricing.jl)
-    /// [default: pglib if all units have initial states, else chp]
+    /// Model of a unit commitment file: pglib (initial states, reserves, renewables) or chp (that of
+    /// ConvexHullPricing.jl) [default: pglib if all units have initial states, else chp]
     #[arg(long, value_name = "pglib|chp")]
     formulation: Option<Formulation>,
 }
@@ -61,8 +61,8 @@ pub(crate) struct BlockOptions {
     /// Blocks of a model file (.mps, .lp): a .dec or .blk file as GCG writes it, plain or gzip
     #[arg(long, value_name = "FILE", conflicts_with = "relax")]
     pub(crate) dec: Option<PathBuf>,
-    /// Relax the rows of a model file whose names match; the others fall into blocks. `auto` chooses the first candidate
-    /// that `inspect` shows
+    /// Relax the rows of a model file whose names match; the others fall into blocks. `auto` chooses the first
+    /// candidate that `inspect` shows
     #[arg(long, value_name = "REGEX")]
     pub(crate) relax: Option<String>,
     /// First-stage columns of a folder of scenarios: those whose names match [default: as NAME_nonants.json says]

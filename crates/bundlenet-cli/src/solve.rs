@@ -18,7 +18,8 @@ use crate::{blocks, output, primal};
 /// Solve the Lagrangian dual of instances
 #[derive(Args)]
 pub(crate) struct Solve {
-    /// Instances, in any format that `inspect` reads; model files .mps or .lp, SMPS programs .cor and folders of scenarios
+    /// Instances, in any format that `inspect` reads; model files .mps or .lp, SMPS programs .cor and folders of
+    /// scenarios
     #[arg(value_name = "FILE", required = true)]
     files: Vec<PathBuf>,
     #[command(flatten)]
@@ -55,16 +56,16 @@ pub(crate) struct Solve {
     /// file; one instance only
     #[arg(long, value_name = "FILE")]
     save_state: Option<PathBuf>,
-    /// Write the multipliers of the best value as a flat JSON array, those of a model file as an object by row name; one
-    /// instance only
+    /// Write the multipliers of the best value as a flat JSON array, those of a model file as an object by row name;
+    /// one instance only
     #[arg(long, value_name = "FILE.json")]
     save_multipliers: Option<PathBuf>,
     /// Write the primal solution, its repair and a feasible solution as JSON, and report the gap between the bound and
     /// the feasible solution; one instance only [method: auto, hybrid, bundle, network]
     #[arg(long, value_name = "FILE.json")]
     primal: Option<PathBuf>,
-    /// Write the prices of energy and reserve as CSV, and report the uplift, the side payments to units that these prices
-    /// leave; one unit commitment instance only
+    /// Write the prices of energy and reserve as CSV, and report the uplift, the side payments to units that these
+    /// prices leave; one unit commitment instance only
     #[arg(long, value_name = "FILE.csv")]
     prices: Option<PathBuf>,
     /// Draw demand, committed capacity and prices over time; one unit commitment instance only

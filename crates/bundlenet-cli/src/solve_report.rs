@@ -136,7 +136,8 @@ impl Report {
         }
     }
 
-    /// The report of a run, without the fields of problem families. `feasible_value` is the value of a feasible solution.
+    /// The report of a run, without the fields of problem families. `feasible_value` is the value of a feasible
+    /// solution.
     pub(crate) fn of_run(
         subject: Subject,
         method: &'static str,

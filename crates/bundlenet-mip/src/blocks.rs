@@ -14,8 +14,8 @@ use crate::watch::Watch;
 /// A model whose relaxed rows leave blocks.
 #[derive(Clone, Debug)]
 pub struct Blocks {
-    /// The model. Infinite bounds of columns are filled where rows imply finite ones. The slacks of relaxed rows with two
-    /// sides follow its own columns.
+    /// The model. Infinite bounds of columns are filled where rows imply finite ones. The slacks of relaxed rows with
+    /// two sides follow its own columns.
     model: Model,
     /// Number of columns of the model itself.
     columns: usize,

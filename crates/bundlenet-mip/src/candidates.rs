@@ -1,5 +1,5 @@
-//! Candidate structures of a model: rows of equal names but for numbers, or of equal sides and entries where names do not
-//! tell, alone or in pairs.
+//! Candidate structures of a model: rows of equal names but for numbers, or of equal sides and entries where names do
+//! not tell, alone or in pairs.
 
 use std::collections::BTreeMap;
 

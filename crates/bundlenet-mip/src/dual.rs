@@ -6,8 +6,8 @@
 //! max over y   b'y + sum over blocks of min { (c - A'y)'x : x in the block }
 //! ```
 //!
-//! A multiplier is the change of the optimal value for a unit of the side of its row, as in linear programming. Its sign
-//! follows from the sense of the row. A row with two finite sides is an equation with a slack, which is a block.
+//! A multiplier is the change of the optimal value for a unit of the side of its row, as in linear programming. Its
+//! sign follows from the sense of the row. A row with two finite sides is an equation with a slack, which is a block.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};

@@ -3,9 +3,9 @@
 //! HiGHS is not exact. The bound of a linear program is computed here, from its duals. The bound of a mixed-integer
 //! program is the one that HiGHS states, minus [`TOLERANCE`] times the scale of the block: the largest cost of a unit
 //! of a column, or of its value if that is below 1. The tolerances of HiGHS are in the units of columns, so an error of
-//! that size in a column of the solution changes the bound by as much. Columns that are 0 in the solution may have large
-//! costs, as penalties have; they count with the tolerance that HiGHS is asked for.
-//! Solutions are rounded, checked and priced here.
+//! that size in a column of the solution changes the bound by as much. Columns that are 0 in the solution may have
+//! large costs, as penalties have; they count with the tolerance that HiGHS is asked for. Solutions are rounded,
+//! checked and priced here.
 
 use crate::error::Error;
 use crate::highs::{Ending, Found, Highs};
@@ -13,7 +13,8 @@ use crate::model::Model;
 use crate::solved::Solved;
 use crate::watch::Watch;
 
-/// Part of a block's scale by which the bound of HiGHS is lowered. Rows may be violated by as much of the numbers in them.
+/// Part of a block's scale by which the bound of HiGHS is lowered. Rows may be violated by as much of the numbers in
+/// them.
 pub const TOLERANCE: f64 = 1e-6;
 
 /// Part of a cost that counts as round-off.
@@ -96,8 +97,8 @@ impl General {
         }
     }
 
-    /// The checked solution and a valid bound. A call that ended early has those of an earlier solution and of the bounds
-    /// of columns, if there is nothing better.
+    /// The checked solution and a valid bound. A call that ended early has those of an earlier solution and of the
+    /// bounds of columns, if there is nothing better.
     fn settle(&mut self, costs: &[f64], found: &Found) -> Result<Solved, Error> {
         let new = found.values.as_ref().map(|values| self.checked(costs, values)).transpose()?;
         let cheaper = |values: &Vec<f64>| new.as_ref().is_none_or(|new| cost_of(costs, values) < cost_of(costs, new));

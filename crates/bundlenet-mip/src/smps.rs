@@ -85,8 +85,8 @@ fn beside(core: &Path, extension: &str) -> Result<PathBuf, Error> {
         .ok_or_else(|| Error::content(core.display().to_string(), format!("the file {} beside it", found[0]), "none"))
 }
 
-/// Reads `model.cor`, with `model.tim` and `model.sto` beside it. Returns the scenarios and the names of the first-stage
-/// columns.
+/// Reads `model.cor`, with `model.tim` and `model.sto` beside it. Returns the scenarios and the names of the
+/// first-stage columns.
 pub(crate) fn read(core: &Path) -> Result<(Vec<Scenario>, Vec<String>), Error> {
     let (periods, scenarios) = (beside(core, "tim")?, beside(core, "sto")?);
     let (core_name, core_text) = (core.display().to_string(), text::text(core)?);

@@ -43,8 +43,8 @@ impl Solver {
         }
     }
 
-    /// Solves the block for new costs, to be minimised. `accuracy` is the width between cost and bound that is wished for,
-    /// `more` the number of further solutions that are of use.
+    /// Solves the block for new costs, to be minimised. `accuracy` is the width between cost and bound that is wished
+    /// for, `more` the number of further solutions that are of use.
     pub(crate) fn solve(&mut self, costs: &[f64], accuracy: f64, more: usize) -> Result<Solved, Error> {
         match &mut self.means {
             Means::Trivial => {

@@ -1,7 +1,7 @@
 //! Two-stage stochastic programs by dual decomposition.
 //!
-//! Each scenario has its own copy of the first-stage columns. The copies of all scenarios but the first are equal to that
-//! of the first: `S - 1` differences per column, which are relaxed. Any multipliers give a valid bound.
+//! Each scenario has its own copy of the first-stage columns. The copies of all scenarios but the first are equal to
+//! that of the first: `S - 1` differences per column, which are relaxed. Any multipliers give a valid bound.
 
 use std::path::Path;
 use std::sync::{Mutex, PoisonError};
@@ -64,8 +64,8 @@ impl TwoStage {
     }
 
     /// Reads a folder with one model file for each scenario. The first-stage columns are those that `NAME_nonants.json`
-    /// lists for each scenario, as mpi-sppy writes it, or those whose names match `first_stage`. Probabilities are equal
-    /// if no such file states them.
+    /// lists for each scenario, as mpi-sppy writes it, or those whose names match `first_stage`. Probabilities are
+    /// equal if no such file states them.
     ///
     /// # Errors
     /// As [`TwoStage::read`].
@@ -139,8 +139,8 @@ impl TwoStage {
     }
 
     /// Tries first-stage solutions: the mean of a convex combination, with whole columns rounded, and those that the
-    /// scenarios have at some multipliers, of most scenarios first. `None` if none of them is feasible for all scenarios
-    /// within the limit of time.
+    /// scenarios have at some multipliers, of most scenarios first. `None` if none of them is feasible for all
+    /// scenarios within the limit of time.
     ///
     /// # Errors
     /// If the dual cannot be evaluated at the point.

@@ -17,8 +17,8 @@ fn assert_solved(index: u64, case: &Case, blocks: &Blocks) {
     let settings = Settings { primal: true, ..Settings::default() };
     let mut dual = blocks.dual(Watch::default()).unwrap();
     let solution = Solver::new(settings).unwrap().solve(&mut dual).unwrap();
-    // The gap of a run is within its tolerance and twice the width of the oracle's intervals; those of cuts may be wider
-    // than that at the end.
+    // The gap of a run is within its tolerance and twice the width of the oracle's intervals; those of cuts may be
+    // wider than that at the end.
     let mut end = blocks.dual(Watch::default()).unwrap();
     end.wish(0.0);
     let interval = end.evaluate_within(&solution.point, &mut vec![0.0; solution.point.len()]).unwrap();

@@ -130,8 +130,8 @@ impl Case {
         points
     }
 
-    /// The Dantzig-Wolfe program: a weight for each point of each block. Its linear relaxation has the value of the dual,
-    /// its whole solutions that of the program.
+    /// The Dantzig-Wolfe program: a weight for each point of each block. Its linear relaxation has the value of the
+    /// dual, its whole solutions that of the program.
     pub(crate) fn dantzig_wolfe(&self) -> Model {
         let links = &self.model.rows[self.model.rows.len() - self.links..];
         let mut program =
