@@ -178,7 +178,7 @@ fn heading(line: &Line<'_>) -> Result<String, Error> {
     let is_usual = |word: &&str| ["DISCRETE", "REPLACE"].contains(&word.to_ascii_uppercase().as_str());
     match line.words[0].to_ascii_uppercase().as_str() {
         "STOCH" => Ok(String::new()),
-        name @ ("SCENARIOS" | "INDEP") if line.words[1..].iter().all(|word| is_usual(&word)) => Ok(name.to_string()),
+        name @ ("SCENARIOS" | "INDEP") if line.words[1..].iter().all(is_usual) => Ok(name.to_string()),
         _ => Err(line.wrong("SCENARIOS or INDEP with DISCRETE values that REPLACE those of the core")),
     }
 }
