@@ -79,16 +79,18 @@ pub(crate) fn random_case(stream: &mut Stream) -> Case {
                 couplings.push(couplings[column].clone());
             }
             let range = rows..rows + model.rows[rows..].iter().filter(|row| !row.name.contains("copy")).count();
-            for row in model.rows[range].to_vec() {
+            let originals = model.rows[range].to_vec();
+            for row in originals {
                 let entries = row.entries.iter().map(|&(column, entry)| (base + column - first, entry)).collect();
                 model.rows.push(Row { name: format!("{}_copy{copy}", row.name), entries, ..row });
             }
             blocks.push((base..model.columns.len()).collect());
         }
     }
+    let coupling = |column: usize, link: usize| couplings[column][link];
     for link in 0..links {
         let entries: Vec<(usize, f64)> = (0..model.columns.len())
-            .map(|column| (column, couplings[column][link]))
+            .map(|column| (column, coupling(column, link)))
             .filter(|(_, entry)| *entry != 0.0)
             .collect();
         let activity: f64 = entries.iter().map(|&(column, entry)| entry * inside[column]).sum();
