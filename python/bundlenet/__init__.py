@@ -7,6 +7,7 @@
 """
 
 from ._bundlenet import (
+    Blocks,
     Check,
     Dual,
     FacilityLocation,
@@ -30,6 +31,7 @@ from ._result import OracleError, Result, Trace
 from ._sum import Sum
 
 __all__ = [
+    "Blocks",
     "Check",
     "Dual",
     "FacilityLocation",

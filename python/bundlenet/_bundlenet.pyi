@@ -325,6 +325,32 @@ class UnitCommitment(Problem):
     ) -> dict[str, Any]: ...
 
 @final
+class Blocks:
+    @staticmethod
+    def read(
+        model: _Path, dec: _Path | None = None, relax: str | None = None, *, first_stage: str | None = None
+    ) -> Blocks: ...
+    @property
+    def rows(self) -> list[str]: ...
+    @property
+    def blocks_found(self) -> list[tuple[str, int, int, int]]: ...
+    def solve(
+        self,
+        x0: ArrayLike | None = None,
+        *,
+        method: str = "auto",
+        options: Mapping[str, Any] | None = None,
+        model: Model | None = None,
+        steps: int | None = None,
+        oracle_calls: int | None = None,
+        time_limit: float | None = None,
+        target: float | None = None,
+        tolerance: float = 1e-7,
+        callback: Callable[[Progress], object] | None = None,
+        threads: int | None = None,
+    ) -> Result: ...
+
+@final
 class Dual:
     def __call__(self, x: ArrayLike) -> tuple[float, NDArray[np.float64]]: ...
     @property

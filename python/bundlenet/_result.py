@@ -58,6 +58,16 @@ class Result(dict[str, Any]):
     energy_prices: NDArray[np.float64]
     #: Prices of reserve, one for each period, or none. Results of unit commitment alone have them.
     reserve_prices: NDArray[np.float64]
+    #: Bound of the linear relaxation. Results of `Blocks` alone have this and the next four.
+    lp_bound: float | None
+    #: Multipliers by the names of the relaxed rows.
+    multipliers: dict[str, float]
+    #: Values of columns that are not 0 in the convex combination, by name.
+    columns: dict[str, float] | None
+    #: The best first-stage solution that was found, by column name; of stochastic programs.
+    first_stage: dict[str, float] | None
+    #: Its expected value.
+    feasible_value: float | None
     #: Wall time of the run in seconds.
     seconds: float
     #: Wall time of the evaluations in seconds.

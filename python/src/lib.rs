@@ -6,6 +6,8 @@
 #![warn(clippy::unwrap_used, clippy::expect_used)]
 
 mod answer;
+#[cfg_attr(not(feature = "mip"), path = "blocks_missing.rs")]
+mod blocks;
 mod check;
 mod convert;
 mod failure;
@@ -22,6 +24,8 @@ mod train;
 /// The compiled part of the package `bundlenet`.
 #[pyo3::pymodule]
 mod _bundlenet {
+    #[pymodule_export]
+    use crate::blocks::Blocks;
     #[pymodule_export]
     use crate::check::{Check, Violation, check};
     #[pymodule_export]

@@ -43,7 +43,7 @@ impl Evaluate {
         let (dimension, sense) = (function.dim(), function.sense());
         let point = match &self.multipliers {
             None => vec![0.0; dimension],
-            Some(path) => read_start(path, dimension)?.point().to_vec(),
+            Some(path) => read_start(path, dimension, &[])?.point().to_vec(),
         };
         let mut subgradient = vec![0.0; dimension];
         let value = function.evaluate(&point, &mut subgradient)?;

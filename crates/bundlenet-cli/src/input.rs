@@ -1,5 +1,6 @@
 //! Arguments that name an instance.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use bundlenet::{Error, Sense, State};
@@ -33,8 +34,8 @@ pub(crate) struct Reading {
     /// Capacity of every site of a facility location file that has the word `capacity` in its place
     #[arg(long, value_name = "C")]
     capacity: Option<f64>,
-    /// Model of a unit commitment file: pglib (initial states, reserves, renewables) or chp (that of ConvexHullPricing.jl)
-    /// [default: pglib if all units have initial states, else chp]
+    /// Model of a unit commitment file: pglib (initial states, reserves, renewables) or chp (that of
+    /// ConvexHullPricing.jl) [default: pglib if all units have initial states, else chp]
     #[arg(long, value_name = "pglib|chp")]
     formulation: Option<Formulation>,
 }
@@ -52,6 +53,55 @@ impl From<SenseName> for Sense {
             SenseName::Max => Self::Maximize,
         }
     }
+}
+
+/// Structure of a model file.
+#[derive(Args, Default)]
+pub(crate) struct BlockOptions {
+    /// Blocks of a model file (.mps, .lp): a .dec or .blk file as GCG writes it, plain or gzip
+    #[arg(long, value_name = "FILE", conflicts_with = "relax")]
+    pub(crate) dec: Option<PathBuf>,
+    /// Relax the rows of a model file whose names match; the others fall into blocks. `auto` chooses the first
+    /// candidate that `inspect` shows
+    #[arg(long, value_name = "REGEX")]
+    pub(crate) relax: Option<String>,
+    /// First-stage columns of a folder of scenarios: those whose names match [default: as NAME_nonants.json says]
+    #[arg(long, value_name = "REGEX")]
+    pub(crate) first_stage: Option<String>,
+}
+
+impl BlockOptions {
+    /// Refuses options that the file has no use for.
+    pub(crate) fn check(&self, file: &Path) -> Result<(), Failure> {
+        let given = [("--dec", self.dec.is_some()), ("--relax", self.relax.is_some())];
+        let is_program = is_model(file) && !is_stochastic(file);
+        let unused = given.iter().find(|(_, is_given)| *is_given && !is_program);
+        let expected = "a model file .mps or .lp";
+        if let Some((option, _)) = unused {
+            return Err(Failure::input(format!("{option}: expected {expected}, found {}", file.display())));
+        }
+        if self.first_stage.is_some() && !file.is_dir() {
+            let found = file.display();
+            return Err(Failure::input(format!("--first-stage: expected a folder of scenarios, found {found}")));
+        }
+        Ok(())
+    }
+}
+
+/// The extension of a file in small letters, without `.gz`.
+fn extension(file: &Path) -> String {
+    let name = file.file_name().map_or_else(String::new, |name| name.to_string_lossy().to_lowercase());
+    name.trim_end_matches(".gz").rsplit_once('.').map_or_else(String::new, |(_, extension)| extension.to_string())
+}
+
+/// Whether a path names a model: a model file, the core of an SMPS program, or a folder of scenarios.
+pub(crate) fn is_model(file: &Path) -> bool {
+    is_stochastic(file) || ["mps", "lp"].contains(&extension(file).as_str())
+}
+
+/// Whether a path names a stochastic program.
+pub(crate) fn is_stochastic(file: &Path) -> bool {
+    file.is_dir() || extension(file) == "cor"
 }
 
 impl Instance {
@@ -92,11 +142,27 @@ pub(crate) fn source_name(source: &str) -> String {
     }
 }
 
-/// Reads a state, or multipliers as a flat JSON array; the content of the file decides.
-pub(crate) fn read_start(path: &Path, dimension: usize) -> Result<State, Failure> {
+/// Names of multipliers, and a point to start at.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Start<'a> {
+    /// Empty if they have none.
+    pub(crate) names: &'a [String],
+    /// All multipliers 0 if `None`.
+    pub(crate) point: Option<&'a [f64]>,
+}
+
+/// Reads a state, or multipliers as a flat JSON array, or as an object if they have names; the content of the file
+/// decides.
+pub(crate) fn read_start(path: &Path, dimension: usize, names: &[String]) -> Result<State, Failure> {
     let bytes = std::fs::read(path).map_err(|source| Error::Read { path: path.to_path_buf(), source })?;
     if !State::is_state(&bytes) {
-        return multipliers(path, &String::from_utf8_lossy(&bytes), dimension).map(|point| State::at(&point));
+        let text = String::from_utf8_lossy(&bytes);
+        let point = if !names.is_empty() && text.trim_start().starts_with('{') {
+            named_multipliers(path, &text, names)?
+        } else {
+            multipliers(path, &text, dimension)?
+        };
+        return Ok(State::at(&point));
     }
     let state = State::parse(path, &bytes)?;
     if let Some(damage) = state.damage() {
@@ -110,6 +176,20 @@ pub(crate) fn read_start(path: &Path, dimension: usize) -> Result<State, Failure
             Err(Error::Content { path, expected: format!("a state of {dimension} multipliers"), found }.into())
         }
     }
+}
+
+/// Multipliers of a dual as a JSON object by name. A row that it does not name has the multiplier 0.
+fn named_multipliers(path: &Path, text: &str, names: &[String]) -> Result<Vec<f64>, Failure> {
+    let wrong = |line: usize, expected: &str, found: String| {
+        let (file, expected) = (path.display().to_string(), expected.to_string());
+        Failure::input(ParseError { file, line, expected, found })
+    };
+    let given: BTreeMap<String, f64> = serde_json::from_str(text)
+        .map_err(|error| wrong(error.line().max(1), "a JSON object of numbers by row name", error.to_string()))?;
+    if let Some(unknown) = given.keys().find(|name| !names.contains(name)) {
+        return Err(wrong(1, "names of relaxed rows", format!("{unknown:?}")));
+    }
+    Ok(names.iter().map(|name| given.get(name).copied().unwrap_or(0.0)).collect())
 }
 
 /// Multipliers of a dual as a flat JSON array.

@@ -9,18 +9,20 @@ use serde::Serialize;
 use serde_json::{Value, json};
 
 use crate::failure::Failure;
-use crate::input::Instance;
-use crate::output;
+use crate::input::{BlockOptions, Instance, is_model};
+use crate::{blocks, output};
 
 /// Points of `--check`, and their seed.
 const CHECK_POINTS: usize = 20;
 const CHECK_SEED: u64 = 1;
 
-/// Describe an instance: family, sizes, ratios, value of the dual at 0
+/// Describe an instance: family, sizes, ratios, value of the dual at 0; blocks and candidate structures of a model file
 #[derive(Args)]
 pub(crate) struct Inspect {
     #[command(flatten)]
     instance: Instance,
+    #[command(flatten)]
+    blocks: BlockOptions,
     /// Print one JSON object
     #[arg(long)]
     json: bool,
@@ -57,6 +59,11 @@ struct Report {
 
 impl Inspect {
     pub(crate) fn run(self) -> Result<(), Failure> {
+        let file = &self.instance.file;
+        self.blocks.check(file)?;
+        if is_model(file) {
+            return self.inspect_model();
+        }
         let (source, problem) = self.instance.read_with_source()?;
         let mut report = Report::new(&source, &problem)?;
         let checked = self.check.then(|| checked(&mut *problem.dual())).transpose()?;
@@ -65,6 +72,27 @@ impl Inspect {
             output::json(&report)?;
         } else {
             output::table(&report.rows(&problem, checked.as_ref()))?;
+        }
+        verdict(checked.as_ref())
+    }
+}
+
+impl Inspect {
+    /// Describes a model file.
+    fn inspect_model(&self) -> Result<(), Failure> {
+        let mut found = blocks::describe(&self.instance.file, &self.blocks)?;
+        let checked = match &mut found.dual {
+            Some(dual) if self.check => Some(checked(&mut **dual)?),
+            _ => None,
+        };
+        if let Some(check) = &checked {
+            found.json.insert("check".to_string(), check_json(check));
+            found.rows.push(("check", check.to_string()));
+        }
+        if self.json {
+            output::json(&found.json)?;
+        } else {
+            output::table(&found.rows)?;
         }
         verdict(checked.as_ref())
     }

@@ -6,6 +6,8 @@
 #![warn(clippy::unwrap_used, clippy::expect_used, clippy::print_stdout, clippy::print_stderr)]
 
 mod bench;
+#[cfg_attr(not(feature = "mip"), path = "blocks_missing.rs")]
+mod blocks;
 mod campaign;
 mod contenders;
 mod convert;

@@ -91,12 +91,13 @@ pub(crate) struct Subject {
 
 impl Subject {
     pub(crate) fn new(file: &Path, problem: &Problem, dual: &dyn Oracle) -> Self {
-        Self {
-            file: file.display().to_string(),
-            problem: problem_name(problem),
-            sense: sense_name(dual.sense()),
-            dimension: dual.dim(),
-        }
+        Self::named(file, problem_name(problem), dual)
+    }
+
+    /// The instance of a problem with this name.
+    pub(crate) fn named(file: &Path, problem: &'static str, dual: &dyn Oracle) -> Self {
+        let (sense, dimension) = (sense_name(dual.sense()), dual.dim());
+        Self { file: file.display().to_string(), problem, sense, dimension }
     }
 
     /// The kind of bound that a value of the dual is.

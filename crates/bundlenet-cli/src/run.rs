@@ -79,12 +79,23 @@ impl Drop for Progress {
 
 /// Prints the present state every [`PERIOD`], until the sender is dropped.
 fn print_lines(done: Arc<AtomicUsize>, count: usize, unit: String) -> (mpsc::Sender<()>, JoinHandle<()>) {
-    let (end, ended) = mpsc::channel::<()>();
     let begin = Instant::now();
+    print_every(move || {
+        let seconds = begin.elapsed().as_secs_f64();
+        Some(state(done.load(Ordering::Relaxed), count, &unit, seconds))
+    })
+}
+
+/// Prints a line every [`PERIOD`], if there is one, until the sender is dropped.
+pub(crate) fn print_every(
+    mut line: impl FnMut() -> Option<String> + Send + 'static,
+) -> (mpsc::Sender<()>, JoinHandle<()>) {
+    let (end, ended) = mpsc::channel::<()>();
     let lines = std::thread::spawn(move || {
         while ended.recv_timeout(PERIOD) == Err(RecvTimeoutError::Timeout) {
-            let seconds = begin.elapsed().as_secs_f64();
-            output::note(&state(done.load(Ordering::Relaxed), count, &unit, seconds));
+            if let Some(line) = line() {
+                output::note(&line);
+            }
         }
     });
     (end, lines)

@@ -3,26 +3,29 @@
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use bundlenet::{Journal, Limits, Log, Method, Oracle, Settings, Solver, State, Status};
+use bundlenet::{Error, Journal, Limits, Log, Method, Oracle, Settings, Solution, Solver, State, Status};
 use bundlenet_problems::Problem;
 use clap::Args;
 use indicatif::ProgressBar;
 
 use crate::failure::Failure;
-use crate::input::{Reading, read_start};
+use crate::input::{BlockOptions, Reading, Start, is_model, read_start};
 use crate::options::MethodOptions;
 use crate::run::{bar, interrupt_flag, use_threads};
 use crate::solve_report::Report;
-use crate::{output, primal};
+use crate::{blocks, output, primal};
 
 /// Solve the Lagrangian dual of instances
 #[derive(Args)]
 pub(crate) struct Solve {
-    /// Instances, in any format that `inspect` reads
+    /// Instances, in any format that `inspect` reads; model files .mps or .lp, SMPS programs .cor and folders of
+    /// scenarios
     #[arg(value_name = "FILE", required = true)]
     files: Vec<PathBuf>,
     #[command(flatten)]
     reading: Reading,
+    #[command(flatten)]
+    blocks: BlockOptions,
     #[command(flatten)]
     method: MethodOptions,
     /// Most steps; a step is one oracle call after the one at the start
@@ -46,22 +49,23 @@ pub(crate) struct Solve {
     json: bool,
     /// Start at the multipliers of --save-multipliers, or from the state of --save-state (multipliers, step length and
     /// the cuts that are still valid; with --primal, those that were saved with --primal); one instance only [default:
-    /// all multipliers 0]
+    /// all multipliers 0, those of a model file as in its linear relaxation]
     #[arg(long, value_name = "FILE")]
     start: Option<PathBuf>,
     /// Save the state to a file after every step; --start FILE continues a run that was killed, also with the same
     /// file; one instance only
     #[arg(long, value_name = "FILE")]
     save_state: Option<PathBuf>,
-    /// Write the multipliers of the best value as a flat JSON array; one instance only
+    /// Write the multipliers of the best value as a flat JSON array, those of a model file as an object by row name;
+    /// one instance only
     #[arg(long, value_name = "FILE.json")]
     save_multipliers: Option<PathBuf>,
     /// Write the primal solution, its repair and a feasible solution as JSON, and report the gap between the bound and
     /// the feasible solution; one instance only [method: auto, hybrid, bundle, network]
     #[arg(long, value_name = "FILE.json")]
     primal: Option<PathBuf>,
-    /// Write the prices of energy and reserve as CSV, and report the uplift, the side payments to units that these prices
-    /// leave; one unit commitment instance only
+    /// Write the prices of energy and reserve as CSV, and report the uplift, the side payments to units that these
+    /// prices leave; one unit commitment instance only
     #[arg(long, value_name = "FILE.csv")]
     prices: Option<PathBuf>,
     /// Draw demand, committed capacity and prices over time; one unit commitment instance only
@@ -109,7 +113,8 @@ impl Solve {
         let mut results = Results::default();
         let bar = bar(self.files.len(), "instances");
         // The runs of a network share a batch.
-        let group_size = if matches!(settings.method, Method::Network(_)) { 64 } else { 1 };
+        let is_batch = matches!(settings.method, Method::Network(_)) && !self.files.iter().any(|file| is_model(file));
+        let group_size = if is_batch { 64 } else { 1 };
         for group in self.files.chunks(group_size) {
             // Runs under way have ended with their best points; the others do not begin.
             if !results.reports.is_empty() && interrupt.load(Ordering::Relaxed) {
@@ -199,7 +204,14 @@ impl Solve {
             output::table(&report.rows())?;
         }
         if let Some(path) = &self.save_multipliers {
-            results.keep(output::file(path, &(serde_json::to_string(&report.point)? + "\n")));
+            let text = match &report.blocks {
+                Some(blocks) => serde_json::to_string(&blocks.multipliers)?,
+                None => serde_json::to_string(&report.point)?,
+            };
+            results.keep(output::file(path, &(text + "\n")));
+        }
+        if let (Some(path), Some(text)) = (&self.primal, report.blocks.as_ref().and_then(|it| it.primal.as_ref())) {
+            results.keep(output::file(path, text));
         }
         if let (Some(path), Some(found)) = (&self.primal, &report.primal) {
             results.keep(primal::write(path, &report.subject, report.value, found));
@@ -240,7 +252,7 @@ impl Solve {
         &self,
         files: &[PathBuf],
         settings: &Settings,
-        interrupt: &AtomicBool,
+        interrupt: &'static AtomicBool,
     ) -> Vec<Result<Report, Failure>> {
         if let [file] = files {
             return vec![self.solve_one(file, settings, interrupt)];
@@ -277,15 +289,52 @@ impl Solve {
         Ok(problem)
     }
 
-    fn solve_one(&self, file: &Path, settings: &Settings, interrupt: &AtomicBool) -> Result<Report, Failure> {
+    fn solve_one(&self, file: &Path, settings: &Settings, interrupt: &'static AtomicBool) -> Result<Report, Failure> {
+        self.blocks.check(file)?;
+        if is_model(file) {
+            return self.solve_model(file, settings, interrupt);
+        }
         let problem = self.read(file)?;
         let mut dual = problem.dual();
+        let head = self.header(file, &sizes(&problem), &*dual);
+        let (solution, unsaved) = self.solve_dual(&mut *dual, &head, Start::default(), settings, interrupt)?;
+        let mut report = Report::new(file, &problem, settings.method.name(), solution, self.safe);
+        report.unsaved = unsaved;
+        Ok(report)
+    }
+
+    /// Solves the dual of a model file.
+    fn solve_model(&self, file: &Path, settings: &Settings, interrupt: &'static AtomicBool) -> Result<Report, Failure> {
+        let refused =
+            [("--safe", self.safe), ("--prices", self.prices.is_some()), ("--picture", self.picture.is_some())];
+        if let Some((option, _)) = refused.iter().find(|(_, is_given)| *is_given) {
+            let found = file.display();
+            return Err(Failure::input(format!("{option}: expected an instance of a problem family, found {found}")));
+        }
+        blocks::solve(file, &self.blocks, (settings, interrupt, self.quiet), &mut |dual, sizes, start, settings| {
+            let head = self.header(file, sizes, dual);
+            self.solve_dual(dual, &head, start, settings, interrupt)
+        })
+    }
+
+    /// Solves a dual, with start, state and log. Also returns why the state could not be saved.
+    fn solve_dual(
+        &self,
+        dual: &mut dyn Oracle,
+        head: &str,
+        start: Start<'_>,
+        settings: &Settings,
+        interrupt: &AtomicBool,
+    ) -> Result<(Solution, Option<Error>), Failure> {
         // No other run may change the file between reading and writing.
         let mut journal = self.save_state.as_ref().map(Journal::create).transpose()?;
-        let mut state = self.start.as_ref().map_or_else(|| Ok(State::new()), |path| read_start(path, dual.dim()))?;
+        let mut state = match &self.start {
+            Some(path) => read_start(path, dual.dim(), start.names)?,
+            None => start.point.map_or_else(State::new, State::at),
+        };
         let mut log = (self.files.len() == 1 && !self.quiet).then(|| Log::new(std::io::stderr()));
         if let Some(log) = &mut log {
-            log.begin(&self.header(file, &problem, &*dual));
+            log.begin(head);
         }
         let mut solver = Solver::new(settings.clone())?.state(&mut state).interrupt(interrupt);
         if let Some(journal) = &mut journal {
@@ -294,37 +343,15 @@ impl Solve {
         if let Some(log) = &mut log {
             solver = solver.observe(log);
         }
-        let solution = solver.solve(&mut *dual)?;
+        let solution = solver.solve(dual)?;
         if let Some(log) = &mut log {
             log.finish(&solution);
         }
-        let mut report = Report::new(file, &problem, settings.method.name(), solution, self.safe);
-        report.unsaved = journal.and_then(|journal| journal.finish().err());
-        Ok(report)
+        Ok((solution, journal.and_then(|journal| journal.finish().err())))
     }
 
     /// The head of the log: the problem, its sizes, the method, and the options that were given.
-    fn header(&self, file: &Path, problem: &Problem, dual: &dyn Oracle) -> String {
-        let sizes = match problem {
-            Problem::NetworkDesign(instance) => format!(
-                "network design, {} nodes, {} arcs, {} commodities",
-                instance.nodes(),
-                instance.arcs().len(),
-                instance.commodities().len()
-            ),
-            Problem::Assignment(instance) => {
-                format!("generalised assignment, {} bins, {} items", instance.bins(), instance.items())
-            }
-            Problem::FacilityLocation(instance) => {
-                format!("facility location, {} sites, {} customers", instance.sites().len(), instance.customers())
-            }
-            Problem::UnitCommitment(instance) => format!(
-                "unit commitment ({}), {} units, {} periods",
-                instance.formulation(),
-                instance.thermal_units().len(),
-                instance.periods()
-            ),
-        };
+    fn header(&self, file: &Path, sizes: &str, dual: &dyn Oracle) -> String {
         let given = [
             self.start.as_ref().map(|path| format!(", from {}", path.display())),
             self.time_limit.map(|seconds| format!(", at most {seconds} s")),
@@ -339,5 +366,29 @@ impl Solve {
             self.steps,
             self.tolerance
         )
+    }
+}
+
+/// Family and sizes of a problem.
+fn sizes(problem: &Problem) -> String {
+    match problem {
+        Problem::NetworkDesign(instance) => format!(
+            "network design, {} nodes, {} arcs, {} commodities",
+            instance.nodes(),
+            instance.arcs().len(),
+            instance.commodities().len()
+        ),
+        Problem::Assignment(instance) => {
+            format!("generalised assignment, {} bins, {} items", instance.bins(), instance.items())
+        }
+        Problem::FacilityLocation(instance) => {
+            format!("facility location, {} sites, {} customers", instance.sites().len(), instance.customers())
+        }
+        Problem::UnitCommitment(instance) => format!(
+            "unit commitment ({}), {} units, {} periods",
+            instance.formulation(),
+            instance.thermal_units().len(),
+            instance.periods()
+        ),
     }
 }

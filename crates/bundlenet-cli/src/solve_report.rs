@@ -35,6 +35,9 @@ pub(crate) struct Report {
     /// Of unit commitment only.
     #[serde(flatten)]
     pub(crate) prices: Option<Prices>,
+    /// Of model files only.
+    #[serde(flatten)]
+    pub(crate) blocks: Option<BlockFields>,
     /// Reuse of the cuts of an earlier run.
     cuts: Option<CutsReport>,
     pub(crate) failure: Option<String>,
@@ -49,6 +52,44 @@ pub(crate) struct Report {
     /// Why the state could not be saved.
     #[serde(skip)]
     pub(crate) unsaved: Option<Error>,
+}
+
+/// Fields of the JSON object of a model file.
+#[derive(Serialize)]
+pub(crate) struct BlockFields {
+    /// Bound of the linear relaxation.
+    pub(crate) lp_bound: Option<f64>,
+    pub(crate) blocks: usize,
+    /// Blocks without copies of identical ones.
+    pub(crate) distinct_blocks: usize,
+    /// Of a stochastic program only.
+    #[serde(flatten)]
+    pub(crate) stages: Option<StageFields>,
+    #[serde(skip)]
+    pub(crate) multipliers: Named,
+    /// The file of `--primal`.
+    #[serde(skip)]
+    pub(crate) primal: Option<String>,
+}
+
+/// Fields of the JSON object of a two-stage stochastic program.
+#[derive(Serialize)]
+pub(crate) struct StageFields {
+    pub(crate) scenarios: usize,
+    /// Mean of the scenarios' first-stage columns in the convex combination.
+    pub(crate) mean_first_stage: Option<Named>,
+    /// The best first-stage solution that was found.
+    pub(crate) best_first_stage: Option<Named>,
+}
+
+/// Numbers by name, in their order: a JSON object.
+#[derive(Clone, Default)]
+pub(crate) struct Named(pub(crate) Vec<(String, f64)>);
+
+impl Serialize for Named {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_map(self.0.iter().map(|(name, number)| (name, number)))
+    }
 }
 
 /// Reuse of the cuts of an earlier run.
@@ -84,8 +125,27 @@ impl Report {
         let safe_bound = safe.as_ref().ok().and_then(Option::as_ref);
         let primal = solution.primal.as_ref().map(|primal| problem.recover(primal));
         let feasible_value = primal.as_ref().and_then(ProblemPrimal::feasible_value);
+        let subject = Subject::new(file, problem, &*problem.dual());
         Self {
-            subject: Subject::new(file, problem, &*problem.dual()),
+            safe_bound: safe_bound.map(SafeBound::value),
+            safe_bound_exact: safe_bound.map(SafeBound::to_string),
+            unsafe_bound: safe.err(),
+            prices: Prices::of(problem, &solution.point, primal.as_ref()),
+            primal,
+            ..Self::of_run(subject, method, solution, feasible_value)
+        }
+    }
+
+    /// The report of a run, without the fields of problem families. `feasible_value` is the value of a feasible
+    /// solution.
+    pub(crate) fn of_run(
+        subject: Subject,
+        method: &'static str,
+        solution: Solution,
+        feasible_value: Option<f64>,
+    ) -> Self {
+        Self {
+            subject,
             method,
             status: solution.status,
             value: solution.value,
@@ -99,13 +159,14 @@ impl Report {
             estimate: solution.estimate,
             certificate: solution.certificate,
             ray: solution.ray,
-            safe_bound: safe_bound.map(SafeBound::value),
-            safe_bound_exact: safe_bound.map(SafeBound::to_string),
-            unsafe_bound: safe.err(),
+            safe_bound: None,
+            safe_bound_exact: None,
+            unsafe_bound: None,
             feasible_value,
             feasible_gap: feasible_value.map(|value| (value - solution.value).abs() / solution.value.abs().max(1.0)),
-            prices: Prices::of(problem, &solution.point, primal.as_ref()),
-            primal,
+            prices: None,
+            blocks: None,
+            primal: None,
             unsaved: None,
             cuts: solution.reuse.as_ref().map(CutsReport::new),
             failure: solution.failure,
@@ -136,6 +197,10 @@ impl Report {
             ("status", format!("{}{}", self.status, remark(self.status))),
             ("value", format!("{}  ({bound} bound on the problem)", self.value)),
         ];
+        if let Some(linear) = self.blocks.as_ref().map(|blocks| blocks.lp_bound) {
+            let linear = linear.map_or_else(|| "none".to_string(), |bound| bound.to_string());
+            rows.push(("LP bound", format!("{linear}  (of the linear relaxation)")));
+        }
         if let Some(safe) = self.safe_bound {
             rows.push(("safe bound", format!("{safe}  (holds in exact arithmetic)")));
         }

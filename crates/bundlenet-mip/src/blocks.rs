@@ -1,0 +1,214 @@
+//! A model with its structure: blocks, multipliers, the dual, and results by name.
+
+use bundlenet::{Parallel, Primal};
+
+use crate::block::{Block, blocks_of};
+use crate::dual::{BlockDual, Multipliers};
+use crate::error::Error;
+use crate::highs::{Ending, Highs};
+use crate::model::{Column, Model};
+use crate::propagate::fill_bounds;
+use crate::structure::{Part, Structure};
+use crate::watch::Watch;
+
+/// A model whose relaxed rows leave blocks.
+#[derive(Clone, Debug)]
+pub struct Blocks {
+    /// The model. Infinite bounds of columns are filled where rows imply finite ones. The slacks of relaxed rows with
+    /// two sides follow its own columns.
+    model: Model,
+    /// Number of columns of the model itself.
+    columns: usize,
+    multipliers: Multipliers,
+    blocks: Vec<Block>,
+    filled_bounds: usize,
+}
+
+/// The linear relaxation of a model.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Relaxation {
+    /// Its value: a bound.
+    pub bound: f64,
+    /// Its duals of the relaxed rows. The value of the Lagrangian dual there is no worse than the bound, up to the
+    /// tolerances of HiGHS.
+    pub multipliers: Vec<f64>,
+}
+
+/// The sides and the limits of the multipliers of relaxed rows. Ranged rows get a slack.
+fn multipliers_of(model: &mut Model, structure: &Structure) -> Multipliers {
+    let mut found = Multipliers { rows: vec![], sides: vec![], limits: vec![] };
+    let sign = model.sense.sign();
+    for row in structure.relaxed() {
+        let (lower, upper) = (model.rows[row].lower, model.rows[row].upper);
+        let (side, limits) = match (lower.is_finite(), upper.is_finite()) {
+            // A free row says nothing.
+            (false, false) => continue,
+            (true, true) if lower == upper => (lower, (f64::NEG_INFINITY, f64::INFINITY)),
+            (true, true) => {
+                let slack = model.columns.len();
+                let name = format!("slack of {}", model.rows[row].name);
+                model.columns.push(Column { name, cost: 0.0, lower, upper, is_integer: false });
+                model.rows[row].entries.push((slack, -1.0));
+                (model.rows[row].lower, model.rows[row].upper) = (0.0, 0.0);
+                (0.0, (f64::NEG_INFINITY, f64::INFINITY))
+            }
+            (true, false) => (lower, (0.0, f64::INFINITY)),
+            (false, true) => (upper, (f64::NEG_INFINITY, 0.0)),
+        };
+        // Limits are those of a model to minimise.
+        let (low, high) = limits;
+        found.rows.push(row);
+        found.sides.push(side);
+        found.limits.push(if sign > 0.0 { limits } else { (0.0 - high, 0.0 - low) });
+    }
+    found
+}
+
+impl Blocks {
+    /// The blocks of a model.
+    ///
+    /// # Errors
+    /// If an integer column, or a column without a block, stays unbounded, or a row without entries is violated.
+    pub fn new(mut model: Model, structure: &Structure) -> Result<Self, Error> {
+        let columns = model.columns.len();
+        let filled_bounds = fill_bounds(&mut model, structure);
+        let empty = |(row, it): &(usize, &crate::model::Row)| !structure.is_relaxed(*row) && it.entries.is_empty();
+        if let Some((_, row)) =
+            model.rows.iter().enumerate().filter(empty).find(|(_, row)| row.lower > 0.0 || row.upper < 0.0)
+        {
+            let place = format!("row {}", row.name);
+            return Err(Error::content(place, "entries", format!("none, and sides {} and {}", row.lower, row.upper)));
+        }
+        let multipliers = multipliers_of(&mut model, structure);
+        let mut coupling: Vec<Vec<(u32, f64)>> = vec![vec![]; model.columns.len()];
+        for (multiplier, &row) in multipliers.rows.iter().enumerate() {
+            let entries = model.rows[row].entries.iter();
+            entries.for_each(|&(column, entry)| coupling[column].push((multiplier as u32, entry)));
+        }
+        let mut parts = structure.parts(&model);
+        if model.offset != 0.0 || parts.is_empty() {
+            // A component without columns stands for the constant.
+            parts.push(Part::default());
+        }
+        let blocks = blocks_of(&model, &parts, &coupling);
+        let found = Self { model, columns, multipliers, blocks, filled_bounds };
+        found.check_bounds()?;
+        Ok(found)
+    }
+
+    /// Refuses columns whose bounds leave a block unbounded.
+    fn check_bounds(&self) -> Result<(), Error> {
+        for block in &self.blocks {
+            for &column in block.columns() {
+                let column = &self.model.columns[column];
+                let is_bounded = column.lower.is_finite() && column.upper.is_finite();
+                if is_bounded || !(column.is_integer || block.rows.is_empty()) {
+                    continue;
+                }
+                let thing = if column.is_integer { "integer column" } else { "column" };
+                return Err(Error::content(
+                    format!("{thing} {} in the {}", column.name, block.name(&self.model)),
+                    "finite bounds, its own or implied by rows",
+                    format!("{} and {}", column.lower, column.upper),
+                ));
+            }
+        }
+        Ok(())
+    }
+
+    /// The dual as an oracle.
+    ///
+    /// # Errors
+    /// If HiGHS refuses a block.
+    pub fn dual(&self, watch: Watch) -> Result<Parallel<BlockDual>, Error> {
+        BlockDual::new(&self.model, &self.multipliers, &self.blocks, watch).map(Parallel::new)
+    }
+
+    /// The model, with filled bounds and with slacks after its own columns.
+    #[must_use]
+    pub fn model(&self) -> &Model {
+        &self.model
+    }
+
+    /// The blocks. Identical ones are one.
+    #[must_use]
+    pub fn blocks(&self) -> &[Block] {
+        &self.blocks
+    }
+
+    /// Number of columns of the model, without slacks.
+    #[must_use]
+    pub fn columns(&self) -> usize {
+        self.columns
+    }
+
+    /// Infinite bounds of columns that were replaced by bounds that rows imply.
+    #[must_use]
+    pub fn filled_bounds(&self) -> usize {
+        self.filled_bounds
+    }
+
+    /// Relaxed rows with a multiplier, in the order of the multipliers.
+    #[must_use]
+    pub fn relaxed_rows(&self) -> &[usize] {
+        &self.multipliers.rows
+    }
+
+    /// Multipliers by the names of their rows.
+    pub fn named_multipliers<'a>(&'a self, point: &'a [f64]) -> impl Iterator<Item = (&'a str, f64)> {
+        let names = self.multipliers.rows.iter().map(|&row| self.model.rows[row].name.as_str());
+        names.zip(point.iter().copied())
+    }
+
+    /// The value of each column in a convex combination. Identical blocks get equal shares.
+    #[must_use]
+    pub fn values(&self, primal: &Primal) -> Vec<f64> {
+        let mut values = vec![0.0; self.model.columns.len()];
+        for &(column, value) in &primal.variables {
+            values[column as usize] = value;
+        }
+        for block in self.blocks.iter().filter(|block| block.multiplicity() > 1) {
+            for (at, &column) in block.columns().iter().enumerate() {
+                let share = values[column] / block.multiplicity() as f64;
+                block.copies.iter().for_each(|copy| values[copy[at]] = share);
+            }
+        }
+        values.truncate(self.columns);
+        values
+    }
+
+    /// Largest violation of a relaxed row.
+    #[must_use]
+    pub fn largest_violation(&self, values: &[f64]) -> f64 {
+        let violation = |&row: &usize| {
+            let row = &self.model.rows[row];
+            let slack = row.entries.iter().find(|(column, _)| *column >= self.columns);
+            let (lower, upper) = slack.map_or((row.lower, row.upper), |(column, _)| {
+                (self.model.columns[*column].lower, self.model.columns[*column].upper)
+            });
+            let own = row.entries.iter().filter(|(column, _)| *column < self.columns);
+            let activity: f64 = own.map(|&(column, entry)| entry * values[column]).sum();
+            (lower - activity).max(activity - upper).max(0.0)
+        };
+        self.multipliers.rows.iter().map(violation).fold(0.0, f64::max)
+    }
+
+    /// The linear relaxation of the whole model, by HiGHS. `None` if it is not solved within the limit of time.
+    ///
+    /// # Errors
+    /// If HiGHS refuses the model.
+    pub fn relaxation(&self, watch: Watch) -> Result<Option<Relaxation>, Error> {
+        let mut highs = Highs::new();
+        highs.set_watch(watch);
+        highs.pass(&self.model, true).map_err(|found| Error::content("model", "a linear relaxation", found))?;
+        let found = highs.run();
+        if found.ending != Ending::Optimal {
+            return Ok(None);
+        }
+        let sign = self.model.sense.sign();
+        let rows = self.multipliers.rows.iter().zip(&self.multipliers.limits);
+        // Round-off may have the wrong sign.
+        let multiplier = |(&row, &(low, high)): (&usize, &(f64, f64))| (sign * found.row_duals[row]).clamp(low, high);
+        Ok(Some(Relaxation { bound: sign * highs.objective() + 0.0, multipliers: rows.map(multiplier).collect() }))
+    }
+}

@@ -1,0 +1,204 @@
+//! The Lagrangian dual of a model with blocks.
+//!
+//! For a model to minimise, with relaxed rows `A x` and their sides `b`:
+//!
+//! ```text
+//! max over y   b'y + sum over blocks of min { (c - A'y)'x : x in the block }
+//! ```
+//!
+//! A multiplier is the change of the optimal value for a unit of the side of its row, as in linear programming. Its
+//! sign follows from the sense of the row. A row with two finite sides is an equation with a slack, which is a block.
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use bundlenet::{Answer, Components, Domain, Fingerprint, OracleError, Sense};
+
+use crate::block::{Block, Kind};
+use crate::error::Error;
+use crate::model::Model;
+use crate::solver::Solver;
+use crate::watch::Watch;
+
+/// The Lagrangian dual of a model with blocks, as components to be evaluated on several threads.
+pub struct BlockDual {
+    sense: Sense,
+    linear: Vec<f64>,
+    domain: Domain,
+    components: Vec<Component>,
+    work: f64,
+    solved: Arc<AtomicUsize>,
+}
+
+/// A block and its solver.
+struct Component {
+    block: Block,
+    costs: Vec<f64>,
+    /// Constant of the objective, for the component that stands for it alone.
+    constant: f64,
+    solver: Mutex<Solver>,
+    fingerprint: u64,
+}
+
+/// Hash of all numbers of a block.
+fn fingerprint(part: &Model, block: &Block) -> u64 {
+    let columns = part.columns.iter().zip(&block.coupling).flat_map(|(it, coupling)| {
+        let own = [it.cost, it.lower, it.upper, f64::from(u8::from(it.is_integer)), coupling.len() as f64];
+        own.into_iter().chain(coupling.iter().flat_map(|&(at, entry)| [f64::from(at), entry]))
+    });
+    let rows = part.rows.iter().flat_map(|row| {
+        let own = [row.lower, row.upper, row.entries.len() as f64];
+        own.into_iter().chain(row.entries.iter().flat_map(|&(at, entry)| [at as f64, entry]))
+    });
+    let sizes = [part.sense.sign(), part.offset, part.columns.len() as f64, part.rows.len() as f64];
+    Fingerprint::new().numbers(&sizes.into_iter().chain(columns).chain(rows).collect::<Vec<f64>>()).finish()
+}
+
+/// Relaxed rows of a dual: sides and domains of the multipliers.
+#[derive(Clone, Debug)]
+pub(crate) struct Multipliers {
+    pub(crate) rows: Vec<usize>,
+    pub(crate) sides: Vec<f64>,
+    pub(crate) limits: Vec<(f64, f64)>,
+}
+
+impl BlockDual {
+    pub(crate) fn new(model: &Model, multipliers: &Multipliers, blocks: &[Block], watch: Watch) -> Result<Self, Error> {
+        // An evaluation takes half of the time that is left, at most, and every block its share of it.
+        let general = blocks.iter().filter(|block| matches!(block.kind, Kind::Linear | Kind::Mixed)).count();
+        let watch = watch.share(0.5 * rayon::current_num_threads() as f64 / general.max(1) as f64);
+        let component = |block: &Block| -> Result<Component, Error> {
+            let mut part = model.part(block.columns(), &block.rows);
+            part.offset = if block.columns().is_empty() { model.offset } else { 0.0 };
+            Ok(Component {
+                fingerprint: fingerprint(&part, block),
+                costs: block.columns().iter().map(|&column| model.columns[column].cost).collect(),
+                constant: part.offset,
+                solver: Mutex::new(Solver::new(model, block, watch)?),
+                block: block.clone(),
+            })
+        };
+        let components = blocks.iter().map(component).collect::<Result<Vec<Component>, Error>>()?;
+        let solver = |it: &Component| it.solver.lock().unwrap_or_else(PoisonError::into_inner).work();
+        Ok(Self {
+            sense: model.sense,
+            linear: multipliers.sides.clone(),
+            domain: Domain::between(multipliers.limits.iter().copied()),
+            work: components.iter().map(solver).sum(),
+            solved: Arc::default(),
+            components,
+        })
+    }
+
+    /// Number of blocks that were solved so far, for a display of progress.
+    #[must_use]
+    pub fn solved(&self) -> Arc<AtomicUsize> {
+        Arc::clone(&self.solved)
+    }
+
+    /// Costs of a component at a point, to be minimised.
+    fn costs_at(&self, component: &Component, point: &[f64]) -> Vec<f64> {
+        let sign = self.sense.sign();
+        let columns = component.costs.iter().zip(&component.block.coupling);
+        let cost = |(cost, coupling): (&f64, &Vec<(u32, f64)>)| {
+            sign * coupling.iter().fold(*cost, |cost, &(at, entry)| cost - entry * point[at as usize])
+        };
+        columns.map(cost).collect()
+    }
+
+    /// The solution of each block at a point, by column. Identical blocks have the same.
+    pub(crate) fn solutions(&self, point: &[f64], columns: usize) -> Result<Vec<f64>, Error> {
+        let mut all = vec![0.0; columns];
+        for component in &self.components {
+            let costs = self.costs_at(component, point);
+            let mut solver = component.solver.lock().unwrap_or_else(PoisonError::into_inner);
+            let solved = solver.solve(&costs, f64::INFINITY, 0)?;
+            for copy in &component.block.copies {
+                let values = copy.iter().zip(&solved.values);
+                values.filter(|(at, _)| **at < columns).for_each(|(&at, &value)| all[at] = value);
+            }
+        }
+        Ok(all)
+    }
+}
+
+impl Component {
+    /// Slope of the cut of a solution.
+    fn slope(&self, values: &[f64]) -> impl Iterator<Item = (u32, f64)> {
+        let terms = self.block.coupling.iter().zip(values).filter(|(_, value)| **value != 0.0);
+        terms.flat_map(|(coupling, value)| coupling.iter().map(move |&(at, entry)| (at, -entry * value)))
+    }
+
+    /// Cost in the objective, and variables of a solution.
+    fn primal(&self, values: &[f64]) -> (f64, impl Iterator<Item = (u32, f64)>) {
+        let cost = self.costs.iter().zip(values).map(|(cost, value)| cost * value).sum::<f64>() + self.constant;
+        let named = self.block.columns().iter().zip(values).filter(|(_, value)| **value != 0.0);
+        (cost, named.map(|(&column, &value)| (column as u32, value)))
+    }
+}
+
+fn product(costs: &[f64], values: &[f64]) -> f64 {
+    costs.iter().zip(values).map(|(cost, value)| cost * value).sum()
+}
+
+impl Components for BlockDual {
+    fn dim(&self) -> usize {
+        self.linear.len()
+    }
+
+    fn component_count(&self) -> usize {
+        self.components.len()
+    }
+
+    fn evaluate_component(&self, component: usize, point: &[f64], answer: &mut Answer) -> Result<(), OracleError> {
+        let (it, sign) = (&self.components[component], self.sense.sign());
+        let costs = self.costs_at(it, point);
+        let mut solver = it.solver.lock().unwrap_or_else(PoisonError::into_inner);
+        // As many cuts as the identical blocks would give.
+        let solved = solver.solve(&costs, answer.accuracy(), it.block.multiplicity() - 1)?;
+        drop(solver);
+        self.solved.fetch_add(1, Ordering::Relaxed);
+        let value = |values: &[f64]| it.constant + sign * product(&costs, values);
+        let cut = value(&solved.values);
+        match solved.bound {
+            None => answer.push(cut, it.slope(&solved.values)),
+            Some(bound) => answer.push_within(cut, it.constant + sign * bound, it.slope(&solved.values)),
+        }
+        let (cost, variables) = it.primal(&solved.values);
+        answer.solution(cost, variables);
+        for values in &solved.more {
+            answer.push_more(value(values), it.slope(values));
+            let (cost, variables) = it.primal(values);
+            answer.solution(cost, variables);
+        }
+        Ok(())
+    }
+
+    fn linear(&self) -> Option<&[f64]> {
+        Some(&self.linear)
+    }
+
+    fn domain(&self) -> Domain {
+        self.domain.clone()
+    }
+
+    fn sense(&self) -> Sense {
+        self.sense.opposite()
+    }
+
+    fn work(&self) -> Option<f64> {
+        Some(self.work)
+    }
+
+    fn multiplicity(&self, component: usize) -> f64 {
+        self.components[component].block.multiplicity() as f64
+    }
+
+    fn fingerprint(&self, component: usize) -> Option<u64> {
+        Some(self.components[component].fingerprint)
+    }
+
+    fn has_solutions(&self) -> bool {
+        true
+    }
+}

@@ -1,0 +1,70 @@
+//! The solver of a block, by its kind.
+
+use crate::block::{Block, Kind};
+use crate::error::Error;
+use crate::general::General;
+use crate::knapsack::Knapsack;
+use crate::model::Model;
+use crate::solved::Solved;
+use crate::watch::Watch;
+
+/// The solver of a block.
+pub(crate) struct Solver {
+    /// Name of the block in errors.
+    name: String,
+    part: Model,
+    means: Means,
+    watch: Watch,
+}
+
+enum Means {
+    Trivial,
+    Knapsack(Box<Knapsack>),
+    General(Box<General>),
+}
+
+impl Solver {
+    pub(crate) fn new(model: &Model, block: &Block, watch: Watch) -> Result<Self, Error> {
+        let (name, part) = (block.name(model), model.part(block.columns(), &block.rows));
+        let means = match (block.kind, Knapsack::new(&part)) {
+            (Kind::Trivial, _) => Means::Trivial,
+            (Kind::Knapsack | Kind::Switch, Some(knapsack)) => Means::Knapsack(Box::new(knapsack)),
+            _ => Means::General(Box::new(General::new(&name, part.clone(), watch)?)),
+        };
+        Ok(Self { name, part, means, watch })
+    }
+
+    /// Nanoseconds of a solution, estimated from sizes.
+    pub(crate) fn work(&self) -> f64 {
+        match &self.means {
+            Means::Trivial => 50.0,
+            Means::Knapsack(knapsack) => knapsack.work(),
+            Means::General(general) => general.work(),
+        }
+    }
+
+    /// Solves the block for new costs, to be minimised. `accuracy` is the width between cost and bound that is wished
+    /// for, `more` the number of further solutions that are of use.
+    pub(crate) fn solve(&mut self, costs: &[f64], accuracy: f64, more: usize) -> Result<Solved, Error> {
+        match &mut self.means {
+            Means::Trivial => {
+                let values = self.part.columns.iter().zip(costs).map(|(column, &cost)| match cost {
+                    _ if cost > 0.0 => column.lower,
+                    _ if cost < 0.0 => column.upper,
+                    // Any value is optimal.
+                    _ => 0.0_f64.clamp(column.lower, column.upper),
+                });
+                Ok(Solved { values: values.collect(), ..Solved::default() })
+            }
+            Means::Knapsack(knapsack) => {
+                if let Ok(solved) = knapsack.solve(costs, more) {
+                    return Ok(solved);
+                }
+                // Too hard for a table and for our branch and bound.
+                self.means = Means::General(Box::new(General::new(&self.name, self.part.clone(), self.watch)?));
+                self.solve(costs, accuracy, more)
+            }
+            Means::General(general) => general.solve(costs, accuracy),
+        }
+    }
+}

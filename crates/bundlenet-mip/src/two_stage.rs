@@ -1,0 +1,279 @@
+//! Two-stage stochastic programs by dual decomposition.
+//!
+//! Each scenario has its own copy of the first-stage columns. The copies of all scenarios but the first are equal to
+//! that of the first: `S - 1` differences per column, which are relaxed. Any multipliers give a valid bound.
+
+use std::path::Path;
+use std::sync::{Mutex, PoisonError};
+
+use bundlenet::{Parallel, Primal};
+use rayon::prelude::*;
+
+use crate::blocks::Blocks;
+use crate::dual::BlockDual;
+use crate::error::{Error, few};
+use crate::general::TOLERANCE;
+use crate::highs::{Ending, Highs};
+use crate::model::{Column, Model, Row};
+use crate::scenario::Scenario;
+use crate::structure::Structure;
+use crate::watch::Watch;
+use crate::{folder, smps};
+
+/// Largest distance of the sum of probabilities from 1 that is corrected.
+const ROUNDED: f64 = 1e-4;
+
+/// Distance of the sum of probabilities from 1 that is not worth a word.
+const EXACT: f64 = 1e-9;
+
+/// First-stage solutions that are tried: those that most scenarios have.
+const MOST_TRIED: usize = 10;
+
+/// A two-stage stochastic program.
+#[derive(Clone, Debug)]
+pub struct TwoStage {
+    scenarios: Vec<Scenario>,
+    first_stage: Vec<String>,
+    /// For each scenario, its first-stage columns in its own model.
+    places: Vec<Vec<usize>>,
+    /// For each scenario, its first column in the extensive form.
+    offsets: Vec<usize>,
+    blocks: Blocks,
+    warning: Option<String>,
+}
+
+/// The best first-stage solution that was found.
+#[derive(Clone, Debug, PartialEq)]
+pub struct FirstStage {
+    /// Expected value of the objective with the best second stage of every scenario.
+    pub value: f64,
+    /// Values by the names of columns.
+    pub columns: Vec<(String, f64)>,
+    /// Solutions that were tried.
+    pub tried: usize,
+}
+
+impl TwoStage {
+    /// Reads an SMPS program `model.cor`, with `.tim` and `.sto` beside it; plain or gzip.
+    ///
+    /// # Errors
+    /// If a file cannot be read or understood, or as [`TwoStage::new`].
+    pub fn read(core: impl AsRef<Path>) -> Result<Self, Error> {
+        let (scenarios, first_stage) = smps::read(core.as_ref())?;
+        Self::new(scenarios, first_stage)
+    }
+
+    /// Reads a folder with one model file for each scenario. The first-stage columns are those that `NAME_nonants.json`
+    /// lists for each scenario, as mpi-sppy writes it, or those whose names match `first_stage`. Probabilities are
+    /// equal if no such file states them.
+    ///
+    /// # Errors
+    /// As [`TwoStage::read`].
+    pub fn read_folder(path: impl AsRef<Path>, first_stage: Option<&str>) -> Result<Self, Error> {
+        let (scenarios, first_stage) = folder::read(path.as_ref(), first_stage)?;
+        Self::new(scenarios, first_stage)
+    }
+
+    /// The program of scenarios that share the first-stage columns with the given names.
+    ///
+    /// # Errors
+    /// If a scenario lacks one of them, if senses differ, if probabilities do not add up to 1, or as [`Blocks::new`].
+    pub fn new(mut scenarios: Vec<Scenario>, first_stage: Vec<String>) -> Result<Self, Error> {
+        let warning = normalise(&mut scenarios)?;
+        let places = scenarios.iter().map(|it| places_of(it, &first_stage)).collect::<Result<Vec<_>, Error>>()?;
+        let sense = scenarios[0].model.sense;
+        if let Some(other) = scenarios.iter().find(|it| it.model.sense != sense) {
+            let place = format!("scenario {}", other.name);
+            return Err(Error::content(
+                place,
+                format!("to {sense}, as the first"),
+                format!("to {}", other.model.sense),
+            ));
+        }
+        let (model, offsets) = extensive(&scenarios, &places, &first_stage);
+        let own: usize = scenarios.iter().map(|it| it.model.rows.len()).sum();
+        let structure = Structure::of_rows(&model, own..model.rows.len());
+        let blocks = Blocks::new(model, &structure)?;
+        Ok(Self { scenarios, first_stage, places, offsets, blocks, warning })
+    }
+
+    /// The extensive form: scenarios are blocks.
+    #[must_use]
+    pub fn blocks(&self) -> &Blocks {
+        &self.blocks
+    }
+
+    /// The scenarios.
+    #[must_use]
+    pub fn scenarios(&self) -> &[Scenario] {
+        &self.scenarios
+    }
+
+    /// Names of the first-stage columns.
+    #[must_use]
+    pub fn first_stage(&self) -> &[String] {
+        &self.first_stage
+    }
+
+    /// A correction of the data that the user should know.
+    #[must_use]
+    pub fn warning(&self) -> Option<&str> {
+        self.warning.as_deref()
+    }
+
+    /// First-stage values of each scenario among values of the extensive form.
+    fn copies<'a>(&'a self, values: &'a [f64]) -> impl Iterator<Item = Vec<f64>> + 'a {
+        let scenarios = self.offsets.iter().zip(&self.places);
+        scenarios.map(|(offset, places)| places.iter().map(|place| values[offset + place]).collect())
+    }
+
+    /// The mean of the scenarios' first-stage columns in a convex combination, by name.
+    #[must_use]
+    pub fn mean_first_stage(&self, primal: &Primal) -> Vec<(String, f64)> {
+        let values = self.blocks.values(primal);
+        let mut mean = vec![0.0; self.first_stage.len()];
+        for (copy, scenario) in self.copies(&values).zip(&self.scenarios) {
+            mean.iter_mut().zip(copy).for_each(|(mean, value)| *mean += scenario.probability * value);
+        }
+        self.first_stage.iter().cloned().zip(mean).collect()
+    }
+
+    /// Tries first-stage solutions: the mean of a convex combination, with whole columns rounded, and those that the
+    /// scenarios have at some multipliers, of most scenarios first. `None` if none of them is feasible for all
+    /// scenarios within the limit of time.
+    ///
+    /// # Errors
+    /// If the dual cannot be evaluated at the point.
+    pub fn best_first_stage(
+        &self,
+        dual: &Parallel<BlockDual>,
+        (point, primal): (&[f64], Option<&Primal>),
+        watch: Watch,
+    ) -> Result<Option<FirstStage>, Error> {
+        let values = dual.components().solutions(point, self.blocks.columns())?;
+        let mean = primal.map(|primal| self.rounded(self.mean_first_stage(primal).into_iter().map(|(_, value)| value)));
+        // The mean comes first.
+        let mut candidates: Vec<(usize, Vec<f64>)> = mean.map(|mean| (usize::MAX, mean)).into_iter().collect();
+        for copy in self.copies(&values) {
+            match candidates.iter_mut().find(|(_, other)| *other == copy) {
+                Some((count, _)) => *count = count.saturating_add(1),
+                None => candidates.push((1, copy)),
+            }
+        }
+        candidates.sort_by_key(|(count, _)| std::cmp::Reverse(*count));
+        candidates.truncate(MOST_TRIED);
+        let solvers = self.second_stages(watch)?;
+        let sign = self.scenarios[0].model.sense.sign();
+        let mut best: Option<(f64, &Vec<f64>)> = None;
+        let mut tried = 0;
+        for (_, candidate) in &candidates {
+            if watch.is_over() {
+                break;
+            }
+            tried += 1;
+            let value = self.expected_value(&solvers, candidate);
+            if let Some(value) = value.filter(|value| best.is_none_or(|(best, _)| sign * value < sign * best)) {
+                best = Some((value, candidate));
+            }
+        }
+        Ok(best.map(|(value, candidate)| FirstStage {
+            value,
+            columns: self.first_stage.iter().cloned().zip(candidate.iter().copied()).collect(),
+            tried,
+        }))
+    }
+
+    /// First-stage values with whole columns rounded.
+    fn rounded(&self, values: impl Iterator<Item = f64>) -> Vec<f64> {
+        let columns = self.places[0].iter().map(|&place| &self.scenarios[0].model.columns[place]);
+        values.zip(columns).map(|(value, column)| if column.is_integer { value.round() } else { value }).collect()
+    }
+
+    fn second_stages(&self, watch: Watch) -> Result<Vec<Mutex<Highs>>, Error> {
+        let solver = |scenario: &Scenario| {
+            let mut highs = Highs::new();
+            highs.set_watch(watch);
+            highs.set_number(c"mip_rel_gap", TOLERANCE);
+            let place = || format!("scenario {}", scenario.name);
+            highs.pass(&scenario.model, false).map_err(|found| Error::content(place(), "a model for HiGHS", found))?;
+            Ok(Mutex::new(highs))
+        };
+        self.scenarios.iter().map(solver).collect()
+    }
+
+    /// Expected value with a fixed first stage. `None` if a scenario has no solution.
+    fn expected_value(&self, solvers: &[Mutex<Highs>], candidate: &[f64]) -> Option<f64> {
+        let value = |at: usize| {
+            let (scenario, mut highs) =
+                (&self.scenarios[at], solvers[at].lock().unwrap_or_else(PoisonError::into_inner));
+            let fixed = self.places[at].iter().zip(candidate);
+            fixed.for_each(|(&column, &value)| highs.set_bounds(column, value, value));
+            let found = highs.run();
+            let mut values = found.values.filter(|_| found.ending == Ending::Optimal)?;
+            for (value, column) in values.iter_mut().zip(&scenario.model.columns) {
+                *value = if column.is_integer { value.round() } else { *value };
+            }
+            let is_feasible = scenario.model.violation(&values, TOLERANCE).is_none();
+            is_feasible.then(|| scenario.probability * scenario.model.objective(&values))
+        };
+        let values: Option<Vec<f64>> = (0..self.scenarios.len()).into_par_iter().map(value).collect();
+        values.map(|values| values.iter().sum())
+    }
+}
+
+/// Makes probabilities add up to 1 if they nearly do.
+fn normalise(scenarios: &mut [Scenario]) -> Result<Option<String>, Error> {
+    let total: f64 = scenarios.iter().map(|it| it.probability).sum();
+    if scenarios.is_empty() || (total - 1.0).abs() >= ROUNDED || total.is_nan() {
+        let found = format!("{} with the sum {total}", scenarios.len());
+        return Err(Error::content("scenarios", "one or more, with probabilities that add up to 1", found));
+    }
+    scenarios.iter_mut().for_each(|it| it.probability /= total);
+    let is_off = (total - 1.0).abs() > EXACT;
+    Ok(is_off.then(|| format!("probabilities add up to {total}: they are divided by it")))
+}
+
+/// The places of the first-stage columns in the model of a scenario.
+fn places_of(scenario: &Scenario, first_stage: &[String]) -> Result<Vec<usize>, Error> {
+    let place = |name: &String| {
+        scenario.model.columns.iter().position(|column| column.name == *name).ok_or_else(|| {
+            let names = few(scenario.model.columns.iter().map(|column| column.name.as_str()));
+            Error::content(
+                format!("scenario {}", scenario.name),
+                format!("the column {name}"),
+                format!("columns {names}"),
+            )
+        })
+    };
+    first_stage.iter().map(place).collect()
+}
+
+/// The extensive form, with the differences of first-stage copies after all other rows. Also the first column of each
+/// scenario.
+fn extensive(scenarios: &[Scenario], places: &[Vec<usize>], first_stage: &[String]) -> (Model, Vec<usize>) {
+    let mut all = Model { sense: scenarios[0].model.sense, offset: 0.0, columns: vec![], rows: vec![] };
+    let mut offsets = vec![];
+    for Scenario { name: scenario, probability, model } in scenarios {
+        let first = all.columns.len();
+        offsets.push(first);
+        all.offset += probability * model.offset;
+        all.columns.extend(model.columns.iter().map(|column| Column {
+            name: format!("{}@{scenario}", column.name),
+            cost: probability * column.cost,
+            ..column.clone()
+        }));
+        all.rows.extend(model.rows.iter().map(|row| Row {
+            name: format!("{}@{scenario}", row.name),
+            entries: row.entries.iter().map(|&(column, entry)| (first + column, entry)).collect(),
+            ..row.clone()
+        }));
+    }
+    for (at, scenario) in scenarios.iter().enumerate().skip(1) {
+        for (column, name) in first_stage.iter().enumerate() {
+            let copies = [(offsets[0] + places[0][column], 1.0), (offsets[at] + places[at][column], -1.0)];
+            let name = format!("{name}@{}", scenario.name);
+            all.rows.push(Row { name, lower: 0.0, upper: 0.0, entries: copies.to_vec() });
+        }
+    }
+    (all, offsets)
+}

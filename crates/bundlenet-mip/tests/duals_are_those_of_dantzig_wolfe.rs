@@ -1,0 +1,206 @@
+//! The dual of random block programs has the value of their Dantzig-Wolfe program, and bounds their optimum.
+
+mod common;
+
+use bundlenet::{Oracle, Settings, Solver, Status, check, check_points};
+use bundlenet_mip::{Blocks, Column, Kind, Model, Row, Structure, Watch};
+use bundlenet_testing::{cases, stream};
+
+use common::{Case, random_case};
+
+/// A solved dual of a linear program is within this of the truth, relative.
+const CLOSE: f64 = 5e-6;
+
+#[track_caller]
+fn assert_solved(index: u64, case: &Case, blocks: &Blocks) {
+    let (truth, sign) = (case.dual_value(), case.model.sense.sign());
+    let settings = Settings { primal: true, ..Settings::default() };
+    let mut dual = blocks.dual(Watch::default()).unwrap();
+    let solution = Solver::new(settings).unwrap().solve(&mut dual).unwrap();
+    // The gap of a run is within its tolerance and twice the width of the oracle's intervals; those of cuts may be
+    // wider than that at the end.
+    let mut end = blocks.dual(Watch::default()).unwrap();
+    end.wish(0.0);
+    let interval = end.evaluate_within(&solution.point, &mut vec![0.0; solution.point.len()]).unwrap();
+    let (size, width) = (truth.abs().max(1.0), (interval.bound - interval.cut).abs());
+    let (value, status) = (solution.value, solution.status);
+    assert!((value - truth).abs() <= 1e-6 * size + 4.0 * width, "case {index}: {value} {truth} {width} {status}");
+    assert!(width <= 1e-3 * size, "case {index}: {width}");
+    // Weak duality.
+    let optimum = case.optimum().unwrap();
+    assert!(sign * solution.value <= sign * optimum + 1e-7 * size, "case {index}: {} {optimum}", solution.value);
+    // The convex combination nearly satisfies the relaxed rows, at nearly the cost of the dual.
+    if solution.status == Status::Optimal || solution.status == Status::Converged {
+        let values = blocks.values(solution.primal.as_ref().unwrap());
+        assert!(blocks.largest_violation(&values) <= 1e-2 * size, "case {index}");
+        assert!((case.model.objective(&values) - truth).abs() <= 1e-2 * size, "case {index}");
+    }
+}
+
+#[test]
+fn values_agree() {
+    let mut kinds = std::collections::BTreeSet::new();
+    let mut copies = 0;
+    for index in 0..u64::from(cases(150).cases) {
+        let case = random_case(&mut stream(index));
+        let blocks = Blocks::new(case.model.clone(), &case.structure()).unwrap();
+        kinds.extend(blocks.blocks().iter().map(|block| block.kind()));
+        copies += blocks.blocks().iter().filter(|block| block.multiplicity() > 1).count();
+        assert_solved(index, &case, &blocks);
+    }
+    assert!(
+        kinds.contains(&Kind::Knapsack) && kinds.contains(&Kind::Switch) && kinds.contains(&Kind::Mixed),
+        "{kinds:?}"
+    );
+    assert!(copies > 0);
+}
+
+/// Own solvers and HiGHS agree: a row that says nothing turns a knapsack into a general block.
+#[test]
+fn knapsacks_agree_with_highs() {
+    for index in 0..u64::from(cases(60).cases) {
+        let case = random_case(&mut stream(1000 + index));
+        let mut general = case.model.clone();
+        for columns in &case.blocks {
+            let entries: Vec<(usize, f64)> = columns.iter().map(|&column| (column, 1.0)).collect();
+            general.rows.push(Row { name: "block".into(), lower: -1e4, upper: f64::INFINITY, entries });
+        }
+        let structure = Structure::of_pattern(&general, "^link").unwrap();
+        let slow = Blocks::new(general, &structure).unwrap();
+        let fast = Blocks::new(case.model.clone(), &case.structure()).unwrap();
+        let duals = [&slow, &fast].map(|blocks| blocks.dual(Watch::default()).unwrap());
+        let points = check_points(&duals[0], 5, index);
+        let [mut slow, mut fast] = duals;
+        let sign = fast.sense().sign();
+        for point in &points {
+            let mut gradient = vec![0.0; point.len()];
+            let [slow, fast] = [slow.evaluate_within(point, &mut gradient), fast.evaluate_within(point, &mut gradient)];
+            let (slow, fast) = (slow.unwrap(), fast.unwrap());
+            let size = point.iter().fold(100.0, |most: f64, entry| most.max(100.0 * entry.abs()));
+            // The interval of HiGHS holds the exact value.
+            assert!(sign * slow.cut <= sign * fast.bound + 1e-9 * size, "case {index}: {slow:?} {fast:?}");
+            assert!(sign * fast.cut <= sign * slow.bound + 1e-9 * size, "case {index}: {slow:?} {fast:?}");
+            assert!((slow.bound - slow.cut).abs() <= 1e-3 * size, "case {index}: {slow:?}");
+        }
+    }
+}
+
+#[test]
+fn oracles_keep_their_contract() {
+    for index in 0..u64::from(cases(40).cases) {
+        let case = random_case(&mut stream(2000 + index));
+        let mut dual = Blocks::new(case.model.clone(), &case.structure()).unwrap().dual(Watch::default()).unwrap();
+        let points = check_points(&dual, 6, index);
+        let found = check(&mut dual, &points).unwrap();
+        assert!(found.is_ok(), "case {index}: {found}");
+    }
+}
+
+/// Continuous columns, free ones included: the dual of a linear program has its value.
+#[test]
+fn linear_programs_have_no_gap() {
+    for index in 0..u64::from(cases(40).cases) {
+        let mut case = random_case(&mut stream(3000 + index));
+        case.model.columns.iter_mut().for_each(|column| column.is_integer = false);
+        let blocks = Blocks::new(case.model.clone(), &case.structure()).unwrap();
+        let truth = blocks.relaxation(Watch::default()).unwrap().unwrap();
+        let solution =
+            Solver::new(Settings::default()).unwrap().solve(&mut blocks.dual(Watch::default()).unwrap()).unwrap();
+        let size = truth.bound.abs().max(1.0);
+        assert!((solution.value - truth.bound).abs() <= CLOSE * size, "case {index}: {} {truth:?}", solution.value);
+        // Duals of the relaxation are optimal multipliers.
+        let mut dual = blocks.dual(Watch::default()).unwrap();
+        let value = dual.evaluate(&truth.multipliers, &mut vec![0.0; truth.multipliers.len()]).unwrap();
+        assert!((value - truth.bound).abs() <= CLOSE * size, "case {index}: {value} {truth:?}");
+    }
+}
+
+fn column(name: &str, cost: f64, upper: f64, is_integer: bool) -> Column {
+    Column { name: name.into(), cost, lower: 0.0, upper, is_integer }
+}
+
+fn row(name: &str, lower: f64, upper: f64, entries: &[(usize, f64)]) -> Row {
+    Row { name: name.into(), lower, upper, entries: entries.to_vec() }
+}
+
+fn model(columns: Vec<Column>, rows: Vec<Row>) -> Model {
+    Model { sense: bundlenet::Sense::Minimize, offset: 0.0, columns, rows }
+}
+
+#[track_caller]
+fn error_of(model: Model) -> String {
+    let structure = Structure::of_pattern(&model, "^link").unwrap();
+    let found = Blocks::new(model, &structure).and_then(|blocks| {
+        let mut dual = blocks.dual(Watch::default())?;
+        let dim = dual.dim();
+        dual.evaluate(&vec![0.0; dim], &mut vec![0.0; dim]).map_err(|error| bundlenet_mip::Error::Content {
+            place: error.to_string(),
+            expected: String::new(),
+            found: String::new(),
+        })
+    });
+    found.unwrap_err().to_string()
+}
+
+#[test]
+fn bad_blocks_are_named() {
+    let infinity = f64::INFINITY;
+    let link = || row("link", 1.0, infinity, &[(0, 1.0)]);
+    let unbounded = model(
+        vec![column("x", -1.0, infinity, false), column("y", 1.0, infinity, false)],
+        vec![row("own", 0.0, 0.0, &[(0, 1.0), (1, -2.0)]), link()],
+    );
+    let message = error_of(unbounded);
+    assert!(message.contains("block of rows own") && message.contains("unbounded"), "{message}");
+    let infeasible = model(
+        vec![column("x", 1.0, 1.0, true), column("y", 1.0, 1.0, true)],
+        vec![row("own", 3.0, infinity, &[(0, 1.0), (1, 1.0)]), link()],
+    );
+    let message = error_of(infeasible);
+    assert!(message.contains("block of rows own") && message.contains("infeasible"), "{message}");
+    let integer = model(
+        vec![column("x", 1.0, infinity, true), column("y", 1.0, infinity, true)],
+        vec![row("own", 0.0, infinity, &[(0, 1.0), (1, 1.0)]), link()],
+    );
+    let message = error_of(integer);
+    assert!(message.contains("integer column") && message.contains("finite bounds"), "{message}");
+    let loose = model(vec![column("x", 1.0, infinity, false)], vec![link()]);
+    let message = error_of(loose);
+    assert!(message.contains("column x") && message.contains("finite bounds"), "{message}");
+    let empty = model(vec![column("x", 1.0, 1.0, true)], vec![row("own", 1.0, infinity, &[]), link()]);
+    assert!(error_of(empty).contains("row own"));
+}
+
+/// Infinite bounds are filled from the rows of blocks before those of relaxed rows, and whole columns get whole bounds.
+#[test]
+fn bounds_are_filled() {
+    let infinity = f64::INFINITY;
+    let model = model(
+        vec![column("x", -1.0, infinity, true), column("y", -1.0, infinity, true), column("z", -1.0, infinity, false)],
+        vec![
+            row("own", -infinity, 7.0, &[(0, 2.0)]),
+            row("link1", -infinity, 1.0, &[(0, 1.0)]),
+            row("link2", -infinity, 9.5, &[(1, 2.0), (0, 1.0)]),
+            row("link3", -12.0, infinity, &[(2, -3.0), (1, -1.0)]),
+        ],
+    );
+    let structure = Structure::of_pattern(&model, "^link").unwrap();
+    let blocks = Blocks::new(model, &structure).unwrap();
+    let upper: Vec<f64> = blocks.model().columns.iter().map(|column| column.upper).collect();
+    assert_eq!((upper, blocks.filled_bounds()), (vec![3.0, 4.0, 4.0], 3));
+}
+
+/// A limit of time ends a call inside HiGHS, and the answer is still valid.
+#[test]
+fn calls_end_in_time() {
+    let case = random_case(&mut stream(3));
+    let blocks = Blocks::new(case.model.clone(), &case.structure()).unwrap();
+    let over = Watch::default().seconds(Some(1e-9));
+    let mut dual = blocks.dual(over).unwrap();
+    let dim = dual.dim();
+    // Without time there is either a valid interval or an error that says so.
+    match dual.evaluate_within(&vec![0.0; dim], &mut vec![0.0; dim]) {
+        Ok(found) => assert!(case.model.sense.sign() * found.bound <= case.model.sense.sign() * found.cut + 1e-9),
+        Err(error) => assert!(error.to_string().contains("limit of time"), "{error}"),
+    }
+}

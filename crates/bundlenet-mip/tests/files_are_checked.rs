@@ -1,0 +1,228 @@
+//! Readers of structures and stochastic programs: what they accept, what they refuse, and that no file breaks them.
+
+use std::path::{Path, PathBuf};
+
+use bundlenet::{Oracle, Sense, Settings, Solver};
+use bundlenet_linalg::Stream;
+use bundlenet_mip::{Blocks, Model, Structure, TwoStage, Watch, candidates};
+use bundlenet_testing::{cases, stream};
+use tempfile::TempDir;
+
+const LP: &str = "Maximize\n obj: 3 x1 + 2 x2 + 4 y1 + y2 + 5\nSubject To\n link_1: x1 + y1 <= 1\n link_2: x2 + y2 >= 1\n \
+                  cap_1: 2 x1 + 3 x2 <= 4\n cap_2: 2 y1 + 3 y2 <= 4\nBinary\n x1 x2 y1 y2\nEnd\n";
+const DEC: &str =
+    "\\ a comment\nPRESOLVED\n0\nNBLOCKS\n2\nBLOCK 1\ncap_1\nBLOCK 2\ncap_2\nMASTERCONSS\nlink_1\nlink_2\n";
+const BLK: &str = "Presolved\n0\nNBlocks\n2\nBlock 1\n x1\n x2\nBlock 2\n y1\n y2\n";
+const CORE: &str = "NAME T\nROWS\n N obj\n L land\n G need\nCOLUMNS\n M1 'MARKER' 'INTORG'\n x obj 3 land 1\n x need 2\n \
+                    M2 'MARKER' 'INTEND'\n y obj 5 need 1\nRHS\n RHS land 4 need 3\nBOUNDS\n UP BND x 4\n UP BND y 9\nENDATA\n";
+const TIME: &str = "TIME T\nPERIODS IMPLICIT\n x obj ONE\n y need TWO\nENDATA\n";
+const SCENARIOS: &str = "STOCH T\nSCENARIOS DISCRETE\n SC A ROOT 0.25 TWO\n RHS need 1\n SC B 'ROOT' 0.75 TWO\n RHS need 6\n \
+                         x need 1\n y obj 4\nENDATA\n";
+const INDEP: &str =
+    "STOCH T\nINDEP DISCRETE\n RHS need 1 TWO 0.5\n RHS need 6 TWO 0.5\n y obj 4 0.25\n y obj 5 0.75\nENDATA\n";
+
+fn model() -> Model {
+    Model::parse("model", LP.as_bytes(), "lp").unwrap()
+}
+
+fn written(folder: &TempDir, name: &str, text: &[u8]) -> PathBuf {
+    let path = folder.path().join(name);
+    std::fs::write(&path, text).unwrap();
+    path
+}
+
+fn structure(name: &str, text: &str) -> Result<Structure, String> {
+    let folder = tempfile::tempdir().unwrap();
+    Structure::read(&model(), written(&folder, name, text.as_bytes())).map_err(|error| error.to_string())
+}
+
+fn two_stage(core: &str, time: &str, scenarios: &str) -> Result<TwoStage, String> {
+    let folder = tempfile::tempdir().unwrap();
+    written(&folder, "t.tim", time.as_bytes());
+    written(&folder, "t.sto", scenarios.as_bytes());
+    TwoStage::read(written(&folder, "t.cor", core.as_bytes())).map_err(|error| error.to_string())
+}
+
+fn value(blocks: &Blocks) -> f64 {
+    let mut dual = blocks.dual(Watch::default()).unwrap();
+    Solver::new(Settings::default()).unwrap().solve(&mut dual).unwrap().value
+}
+
+#[test]
+fn models_are_read() {
+    let model = model();
+    assert_eq!((model.sense, model.offset, model.columns.len(), model.rows.len()), (Sense::Maximize, 5.0, 4, 4));
+    assert_eq!(model.rows[1].name, "link_2");
+    assert!(Model::parse("model", b"NAME\nROWS\n Q what\nENDATA\n", "mps").is_err());
+    assert!(Model::read(Path::new("absent.mps")).unwrap_err().to_string().starts_with("absent.mps"));
+    assert!(Model::read(Path::new("model.txt")).unwrap_err().to_string().contains(".mps or .lp"));
+}
+
+#[test]
+fn structures_agree() {
+    let expected: Vec<usize> = vec![0, 1];
+    let pattern = Structure::of_pattern(&model(), "^link").unwrap();
+    for found in [structure("a.dec", DEC).unwrap(), structure("a.blk", BLK).unwrap(), pattern] {
+        assert_eq!(found.relaxed().collect::<Vec<usize>>(), expected);
+    }
+    // Rows that no list names belong to the master.
+    let short = DEC.split("MASTERCONSS").next().unwrap();
+    assert_eq!(structure("a.dec", short).unwrap().relaxed().collect::<Vec<usize>>(), expected);
+    let found = candidates(&model());
+    assert_eq!((found[0].pattern.as_str(), found[0].blocks, found[0].may_gain), (r"^link_\d+$", 2, true));
+    // 4 and 2 of the two blocks, which have no gap, and the constant.
+    let blocks = Blocks::new(model(), found[0].structure()).unwrap();
+    assert!((value(&blocks) - 11.0).abs() <= 1e-5, "{}", value(&blocks));
+}
+
+#[test]
+fn structures_that_do_not_fit_are_refused() {
+    let cases = [
+        (DEC.replace("cap_2", "cap_9"), "line 9: expected the name of a row of the model, found \"cap_9\""),
+        (DEC.replace("NBLOCKS\n2", "NBLOCKS\n3"), "as many blocks as NBLOCKS states"),
+        (DEC.replace("BLOCK 2", "BLOCK 7"), "expected block 2, found block 7"),
+        (DEC.replace("link_1\n", "cap_1\n"), "\"cap_1\" in two"),
+        (
+            DEC.replace("BLOCK 2\n", "BLOCK 2\nlink_1\n").replace("CONSS\nlink_1", "CONSS"),
+            "column x1: expected rows of one",
+        ),
+        ("cap_1\n".to_string(), "a heading"),
+        (String::new(), "blocks or MASTERCONSS"),
+    ];
+    for (text, expected) in cases {
+        let message = structure("a.dec", &text).unwrap_err();
+        assert!(message.contains(expected), "{message}");
+    }
+    assert!(structure("a.blk", &BLK.replace("y1", "q")).unwrap_err().contains("column of the model"));
+    assert!(structure("a.txt", DEC).unwrap_err().contains(".dec or .blk"));
+    assert!(Structure::of_pattern(&model(), "^nothing").unwrap_err().to_string().contains("none that matches"));
+    assert!(Structure::of_pattern(&model(), "(").unwrap_err().to_string().contains("regular expression"));
+}
+
+#[test]
+fn stochastic_programs_are_read() {
+    let program = two_stage(CORE, TIME, SCENARIOS).unwrap();
+    assert_eq!((program.first_stage(), program.scenarios().len()), (&["x".to_string()][..], 2));
+    let second = &program.scenarios()[1];
+    assert_eq!((second.model.rows[1].lower, second.model.columns[1].cost, second.probability), (6.0, 4.0, 0.75));
+    assert_eq!(second.model.rows[1].entries.iter().find(|(column, _)| *column == 0), Some(&(0, 1.0)));
+    // Any x >= 1 costs 3 and saves 0.75 x 4 at most: 0.25 x 5 + 0.75 x 24 without it.
+    let solved = value(program.blocks());
+    assert!(solved <= 19.25 + 1e-5, "{solved}");
+    let independent = two_stage(CORE, TIME, INDEP).unwrap();
+    let probabilities: Vec<f64> = independent.scenarios().iter().map(|it| it.probability).collect();
+    assert_eq!(probabilities, [0.125, 0.375, 0.125, 0.375]);
+    let off = SCENARIOS.replace("0.75", "0.74999");
+    assert!(two_stage(CORE, TIME, &off).unwrap().warning().is_some_and(|text| text.contains("0.99999")));
+}
+
+#[test]
+fn the_two_sides_of_a_program_meet() {
+    let program = two_stage(CORE, TIME, SCENARIOS).unwrap();
+    let mut dual = program.blocks().dual(Watch::default()).unwrap();
+    let settings = Settings { primal: true, ..Settings::default() };
+    let solution = Solver::new(settings).unwrap().solve(&mut dual).unwrap();
+    let point = (solution.point.as_slice(), solution.primal.as_ref());
+    let found = program.best_first_stage(&dual, point, Watch::default()).unwrap().unwrap();
+    // By enumeration of x: 3 x + 0.25 x 5 max(0, 1 - 2 x) + 0.75 x 4 max(0, 6 - x).
+    let cost = |x: f64| 3.0 * x + 1.25 * (1.0 - 2.0 * x).max(0.0) + 3.0 * (6.0 - x).max(0.0);
+    let optimum = (0..5).map(|x| cost(f64::from(x))).fold(f64::INFINITY, f64::min);
+    assert!((found.value - optimum).abs() <= 1e-6 * optimum, "{found:?} {optimum}");
+    assert!(solution.value <= optimum + 1e-6 && solution.value >= optimum - 1e-3, "{} {optimum}", solution.value);
+}
+
+#[test]
+fn stochastic_files_that_do_not_fit_are_refused() {
+    let wrong = [
+        (TIME.to_string(), SCENARIOS.replace("need 6", "absent 6"), "t.sto, line 6: expected a row of the core model"),
+        (TIME.to_string(), SCENARIOS.replace("0.75", "0.5"), "probabilities that add up to 1"),
+        (TIME.to_string(), SCENARIOS.replace("'ROOT'", "Z"), "ROOT or an earlier scenario"),
+        (TIME.to_string(), SCENARIOS.replace("SCENARIOS DISCRETE", "BLOCKS DISCRETE"), "SCENARIOS or INDEP"),
+        (TIME.to_string(), SCENARIOS.replace("need 6", "need many"), "line 6"),
+        (TIME.replace(" y need", " q need"), SCENARIOS.to_string(), "t.tim, line 4: expected a column"),
+        (TIME.replace(" y need TWO\n", ""), SCENARIOS.to_string(), "expected two periods, found 1"),
+        (TIME.replace("IMPLICIT", "EXPLICIT"), SCENARIOS.to_string(), "IMPLICIT"),
+    ];
+    for (time, scenarios, expected) in wrong {
+        let message = two_stage(CORE, &time, &scenarios).unwrap_err();
+        assert!(message.contains(expected), "{message}");
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let lonely = written(&folder, "a.cor", CORE.as_bytes());
+    assert!(TwoStage::read(lonely).unwrap_err().to_string().contains("a.tim beside it"));
+}
+
+#[test]
+fn folders_of_scenarios_are_read() {
+    let folder = tempfile::tempdir().unwrap();
+    let text = |need: u32| CORE.replace("need 3", &format!("need {need}"));
+    written(&folder, "S1.mps", text(1).as_bytes());
+    written(&folder, "S2.mps", text(6).as_bytes());
+    let message = TwoStage::read_folder(folder.path(), None).unwrap_err().to_string();
+    assert!(message.contains("--first-stage"), "{message}");
+    let equal = TwoStage::read_folder(folder.path(), Some("^x$")).unwrap();
+    assert_eq!(equal.scenarios().iter().map(|it| it.probability).collect::<Vec<f64>>(), [0.5, 0.5]);
+    for (name, probability) in [("S1", 0.25), ("S2", 0.75)] {
+        let json = format!(
+            "{{\"scenarioData\": {{\"name\": \"{name}\", \"scenProb\": {probability}}}, \"treeData\": {{\
+             \"globalNodeCount\": 1, \"nodes\": {{\"ROOT\": {{\"serialNumber\": 0, \"condProb\": 1.0, \
+             \"nonAnts\": [\"x\"]}}}}}}}}"
+        );
+        written(&folder, &format!("{name}_nonants.json"), json.as_bytes());
+    }
+    let stated = TwoStage::read_folder(folder.path(), None).unwrap();
+    assert_eq!(stated.scenarios().iter().map(|it| it.probability).collect::<Vec<f64>>(), [0.25, 0.75]);
+    assert_eq!(stated.first_stage(), ["x"]);
+}
+
+/// Changes some bytes, lines or words.
+fn mutated(stream: &mut Stream, text: &str) -> String {
+    let mut lines: Vec<String> = text.lines().map(str::to_string).collect();
+    for _ in 0..1 + stream.below(3) {
+        let (at, other) = (stream.below(lines.len()), stream.below(lines.len()));
+        match stream.below(5) {
+            0 => drop(lines.remove(at)),
+            1 => lines.swap(at, other),
+            2 => lines.insert(at, lines[other].clone()),
+            3 => lines[at] = lines[at].split_whitespace().rev().collect::<Vec<&str>>().join(" "),
+            _ => {
+                let mut bytes = lines[at].clone().into_bytes();
+                if !bytes.is_empty() {
+                    let place = stream.below(bytes.len());
+                    bytes[place] = stream.below(256) as u8;
+                }
+                lines[at] = String::from_utf8_lossy(&bytes).into_owned();
+            }
+        }
+        if lines.is_empty() {
+            lines.push(String::new());
+        }
+    }
+    lines.join("\n")
+}
+
+#[test]
+fn no_file_breaks_a_reader() {
+    let model = model();
+    let mut accepted = 0;
+    for index in 0..u64::from(cases(300).cases) {
+        let mut stream = stream(5000 + index);
+        let dec = mutated(&mut stream, DEC);
+        let blk = mutated(&mut stream, BLK);
+        for (name, text) in [("a.dec", dec), ("a.blk", blk)] {
+            // Whatever is accepted has a dual, or an error that says why not.
+            let Ok(structure) = structure(name, &text) else { continue };
+            accepted += 1;
+            if let Ok(blocks) = Blocks::new(model.clone(), &structure) {
+                let mut dual = blocks.dual(Watch::default()).unwrap();
+                let dim = dual.dim();
+                let _ = dual.evaluate(&vec![0.0; dim], &mut vec![0.0; dim]);
+            }
+        }
+        let (time, scenarios) = (mutated(&mut stream, TIME), mutated(&mut stream, SCENARIOS));
+        let _ = two_stage(CORE, &time, SCENARIOS);
+        let _ = two_stage(CORE, TIME, &scenarios);
+        let _ = two_stage(CORE, TIME, &mutated(&mut stream, INDEP));
+    }
+    assert!(accepted > 0);
+}
