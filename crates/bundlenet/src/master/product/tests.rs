@@ -7,7 +7,7 @@ use clarabel::solver::{DefaultSettings, DefaultSolver, IPSolver, SupportedConeT}
 use super::*;
 use crate::master::boxes::{random_domain, reaches};
 use crate::model::SparseCut;
-use crate::oracle::Counted;
+use crate::oracle::{Counted, Domain};
 use bundlenet_linalg::Stream;
 
 struct Case {
