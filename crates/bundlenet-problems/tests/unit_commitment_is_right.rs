@@ -63,7 +63,7 @@ fn solve(problem: &Problem, primal: bool) -> Solution {
     let tolerance = if instance.formulation() == Formulation::Chp { 1e-7 } else { 1e-5 };
     let method = Method::Bundle(BundleSettings::default());
     let limits = Limits { steps: Some(400), ..Limits::default() };
-    let settings = Settings { method, limits, primal, tolerance, ..Settings::default() };
+    let settings = Settings { method, limits, primal, tolerance };
     Solver::new(settings).unwrap().solve(&mut *problem.dual()).unwrap()
 }
 
