@@ -11,6 +11,7 @@ from ._result import Result
 from ._sum import Sum
 
 __all__ = [
+    "Blocks",
     "Check",
     "Dual",
     "FacilityLocation",
