@@ -68,12 +68,13 @@ impl Model {
         py.detach(|| self.model.save(path, precision)).map_err(exception)
     }
 
-    /// The weights as numpy arrays. Their names are those of the same layers in PyTorch.
+    /// The weights as numpy arrays. Their names are those of the same layers in PyTorch. The guard is no weight: it stays
+    /// with its model.
     fn state_dict<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let bytes = self.bytes()?;
         let tensors = parse(&bytes)?;
         let state = PyDict::new(py);
-        let mut names: Vec<&str> = tensors.names();
+        let mut names: Vec<&str> = tensors.names().into_iter().filter(|name| !is_guard(name)).collect();
         names.sort_unstable();
         for name in names {
             let tensor = tensors.tensor(name).map_err(wrong)?;
@@ -99,11 +100,14 @@ impl Model {
         let bytes = self.bytes()?;
         let own = parse(&bytes)?;
         let (_, header) = SafeTensors::read_metadata(&bytes).map_err(wrong)?;
-        let mut tensors: BTreeMap<String, (Vec<usize>, Vec<u8>)> = BTreeMap::new();
+        let mut tensors: BTreeMap<String, (Dtype, Vec<usize>, Vec<u8>)> = BTreeMap::new();
+        for (name, tensor) in own.tensors().into_iter().filter(|(name, _)| is_guard(name)) {
+            tensors.insert(name, (tensor.dtype(), tensor.shape().to_vec(), tensor.data().to_vec()));
+        }
         for item in state.items()? {
             let (name, array): (String, Bound<'_, PyAny>) = item.extract()?;
-            let Ok(tensor) = own.tensor(&name) else {
-                let expected = own.names().len();
+            let Some(tensor) = own.tensor(&name).ok().filter(|_| !is_guard(&name)) else {
+                let expected = own.names().iter().filter(|name| !is_guard(name)).count();
                 return Err(PyValueError::new_err(format!(
                     "state_dict: expected the {expected} tensors of this architecture, found {name} as well"
                 )));
@@ -111,11 +115,12 @@ impl Model {
             let array = real_array(&array, &name, tensor.shape().len())?;
             let numbers: Vec<f64> = crate::convert::vector(&array.call_method0("ravel")?, &name)?;
             let shape = array.getattr("shape")?.extract()?;
-            tensors.insert(name, (shape, numbers.iter().flat_map(|number| number.to_le_bytes()).collect()));
+            let bytes = numbers.iter().flat_map(|number| number.to_le_bytes()).collect();
+            tensors.insert(name, (Dtype::F64, shape, bytes));
         }
         let views: Result<Vec<_>, _> = tensors
             .iter()
-            .map(|(name, (shape, bytes))| Ok((name, TensorView::new(Dtype::F64, shape.clone(), bytes)?)))
+            .map(|(name, (dtype, shape, bytes))| Ok((name, TensorView::new(*dtype, shape.clone(), bytes)?)))
             .collect();
         let bytes = views.and_then(|views| safetensors::serialize(views, header.metadata().clone())).map_err(wrong)?;
         *self = Self::new(bundlenet::Model::from_bytes(Path::new("state_dict"), &bytes).map_err(exception)?);
@@ -153,6 +158,11 @@ impl Model {
         let bytes = PyBytes::new(py, &self.bytes()?);
         Ok((py.get_type::<Self>().getattr("_from_bytes")?, (bytes,)))
     }
+}
+
+/// Whether a tensor belongs to the guard.
+fn is_guard(name: &str) -> bool {
+    name.starts_with("guard.")
 }
 
 fn parse(bytes: &[u8]) -> PyResult<SafeTensors<'_>> {
