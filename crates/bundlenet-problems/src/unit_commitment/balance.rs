@@ -170,7 +170,7 @@ impl Balance {
         self.proof.and(self.program.best_supply())
     }
 
-    /// What the aggregate lacks, at the prices of the best point.
+    /// Shortfall of the aggregate, at the prices of the best point.
     fn gap(&self, lines: &[Column]) -> f64 {
         let mut lack = self.required.clone();
         lines.iter().for_each(|line| line.add_to(&mut lack, -1.0));

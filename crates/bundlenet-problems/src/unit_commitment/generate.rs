@@ -17,7 +17,7 @@ pub(crate) const SIZE: (usize, usize) = (60, 48);
 /// Ranges of the data of a technology.
 struct Technology {
     name: &'static str,
-    /// Of ten units, so many are of it.
+    /// Number of units of this kind among ten.
     share: usize,
     maximum: (f64, f64),
     /// Minimum output and hourly ramp over the maximum.

@@ -33,7 +33,7 @@ pub(super) struct Program {
     /// Reserve beyond the requirement.
     slacks: Vec<f64>,
     periods: usize,
-    /// What demand and reserve lack.
+    /// Shortfall of demand and reserve.
     lack: Vec<f64>,
     matrix: Cholesky,
     strips: Strips,

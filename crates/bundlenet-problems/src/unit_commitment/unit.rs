@@ -79,7 +79,7 @@ impl OutputCost {
 /// Costs of a start by the number of periods that the unit was off before.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct StartCosts {
-    /// Category of a start after so many periods off.
+    /// Category of a start after a number of periods off.
     pub(super) categories: Vec<usize>,
     /// By period of the start, then category.
     pub(super) by_start: Vec<f64>,

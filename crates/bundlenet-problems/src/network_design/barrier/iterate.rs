@@ -41,7 +41,7 @@ pub(super) struct Iterate {
 /// A term of the complementarity equations `slack d(multiplier) + multiplier d(slack) = -term`, for each inequality.
 pub(super) type Terms = [Vec<Block>; FAMILIES];
 
-/// What a point violates, and its measures.
+/// Violations of a point, and their measures.
 #[derive(Clone, Debug)]
 pub(super) struct Residuals {
     /// `N x - b`, by group and node.
