@@ -6,6 +6,7 @@ use super::Proposer;
 use super::caps::Limits;
 use super::product::{Accuracy, Effort, ProductMaster};
 use super::proximity::Proximity;
+use super::thrift::Thrift;
 use crate::model::{ComponentBundle, Model, Proposal, Step};
 use crate::oracle::{Domain, Patience};
 
@@ -26,6 +27,9 @@ pub(crate) struct ComponentProposer {
     coarse: Option<Proximity>,
     master: ProductMaster,
     limits: Limits,
+    thrift: Thrift,
+    /// The best value of all steps.
+    best: f64,
     accuracy: f64,
     /// Whether the last solve was that accurate.
     is_accurate: bool,
@@ -43,6 +47,8 @@ impl ComponentProposer {
             proximity,
             master: ProductMaster::default(),
             limits: Limits::new(domain, dim),
+            thrift: Thrift::default(),
+            best: f64::INFINITY,
             accuracy: ACCURACY,
             is_accurate: true,
             share: 1.0,
@@ -67,7 +73,8 @@ impl Proposer for ComponentProposer {
     type Model = ComponentBundle;
 
     fn propose(&mut self, cuts: &mut ComponentBundle, proposal: &mut Proposal, patience: &Patience<'_>) {
-        self.is_accurate = self.stretched.is_some() || self.accuracy < ACCURACY || self.master.can_afford();
+        let is_needed = self.stretched.is_some() || self.accuracy < ACCURACY;
+        self.is_accurate = is_needed || self.thrift.wants_accuracy(self.master.expected());
         proposal.eta = self.eta();
         let effort = match (self.stretched, self.is_accurate) {
             (Some(_), _) => Effort::OneCall,
@@ -106,7 +113,7 @@ impl Proposer for ComponentProposer {
 
     fn stretch(&mut self, eta: f64) -> bool {
         // At most half of the work goes into proofs.
-        let can_afford = self.credit >= self.master.interior_work();
+        let can_afford = self.credit >= self.master.expected().interior;
         if can_afford {
             self.stretched = Some(eta);
         }
@@ -120,6 +127,9 @@ impl Proposer for ComponentProposer {
         if self.stretched.take().is_some() {
             return;
         }
+        let before = self.best.min(step.centre_value);
+        self.best = before.min(step.seen.value);
+        self.thrift.note(self.master.work(), before - self.best);
         if self.is_accurate {
             self.proximity.update(step);
         } else {
@@ -129,7 +139,7 @@ impl Proposer for ComponentProposer {
 
     fn set_oracle_work(&mut self, work: f64) {
         self.oracle_work = work;
-        self.master.set_oracle_work(work);
+        self.thrift.set_oracle_work(work);
     }
 
     fn work(&self) -> f64 {

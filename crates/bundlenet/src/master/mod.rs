@@ -20,6 +20,7 @@ mod proximity;
 mod quadratic;
 mod semismooth;
 mod simplex;
+mod thrift;
 mod ways;
 
 pub(crate) use component::ComponentProposer;

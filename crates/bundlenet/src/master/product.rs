@@ -19,7 +19,9 @@ use bundlenet_linalg::cholesky::{Cholesky, Strips};
 use super::caps::{Caps, Limits};
 use super::interior::Interior;
 use super::semismooth::{Semismooth, Start};
-use super::ways::{ENTRY_WORK, FACTOR_WORK, MOST_ROWS, PRODUCT_WORK, PRODUCTS_PER_READ, WRITE_WORK, Way, Ways};
+use super::ways::{
+    ENTRY_WORK, Expected, FACTOR_WORK, MOST_ROWS, PRODUCT_WORK, PRODUCTS_PER_READ, WRITE_WORK, Way, Ways,
+};
 use crate::model::{Component, ComponentBundle, Model};
 use crate::oracle::Patience;
 
@@ -191,19 +193,9 @@ impl ProductMaster {
         Self { ways: Ways::forced(way), ..Self::default() }
     }
 
-    /// Whether the next solve should be accurate, by counted work.
-    pub(crate) fn can_afford(&self) -> bool {
-        self.ways.can_afford()
-    }
-
-    /// Expected work of interior-point steps, in nanoseconds; infinite where they do not pay. As of the last solve.
-    pub(crate) fn interior_work(&self) -> f64 {
-        self.ways.interior_work()
-    }
-
-    /// Sets the work of an evaluation, in nanoseconds: the alternative to a more accurate solve.
-    pub(crate) fn set_oracle_work(&mut self, work: f64) {
-        self.ways.set_oracle_work(work);
+    /// Expected work of a solve, in nanoseconds.
+    pub(super) fn expected(&self) -> Expected {
+        self.ways.expected()
     }
 
     /// `w` of the last solve.
@@ -236,7 +228,7 @@ impl ProductMaster {
             let round_off = 1e-15 * (bundle.centre().value.abs() + promised);
             let is_solved = solved.gap <= accuracy.share * promised || solved.gap <= round_off;
             if is_solved || round + 1 == MOST_ROUNDS {
-                self.ways.learn(self.work);
+                self.ways.learn();
                 return solved;
             }
             self.gather(bundle);

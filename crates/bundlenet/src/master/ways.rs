@@ -29,12 +29,6 @@ const FOLLOW: f64 = 0.3;
 const MOST_SEMISMOOTH_CALLS: usize = 3;
 const LEAST_GAIN: f64 = 0.5;
 
-/// An accurate solve is always worth its work up to this multiple of the work of a step without it.
-const AFFORDABLE: f64 = 20.0;
-/// An accurate solve of at most this work, in nanoseconds, is worth it in any case. Inaccurate ones take more evaluations:
-/// on generated instances of `mc-big-40` (seed 77) sixty times as many.
-const INSTANT: f64 = 2e7;
-
 /// Largest number of rows of a matrix for which its steps pay. Beyond it, there are more sweeps instead.
 pub(super) const MOST_ROWS: usize = 4000;
 
@@ -93,11 +87,28 @@ pub(super) struct Ways {
     semismooth: Steps,
     interior: Steps,
     present: Present,
-    thrift: Thrift,
+    expected: Expected,
     /// Expected work of Newton steps when semismooth ones were chosen, if the last solve used these to its end.
     rejected: Option<f64>,
     /// The only way, in tests and measurements.
     forced: Option<Way>,
+}
+
+/// Work of a solve, in nanoseconds, as of the last one that was not accurate after its first round.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Expected {
+    /// Work of the first round.
+    pub(super) first: f64,
+    /// Expected work of the rounds that make it accurate.
+    pub(super) accurate: f64,
+    /// Expected work of interior-point steps; infinite where they do not pay.
+    pub(super) interior: f64,
+}
+
+impl Default for Expected {
+    fn default() -> Self {
+        Self { first: 0.0, accurate: 0.0, interior: f64::INFINITY }
+    }
 }
 
 /// The present solve.
@@ -112,19 +123,6 @@ struct Present {
     gap: Option<f64>,
 }
 
-/// Whether a solve is to be accurate.
-#[derive(Clone, Debug)]
-struct Thrift {
-    /// Work of an evaluation, and the work since the last accurate solve less the work of that one.
-    oracle_work: f64,
-    credit: f64,
-    /// Work of a step with an inaccurate solve, and the expected work that makes it accurate; as of the last solve.
-    cheap: f64,
-    expected: f64,
-    /// Expected work of interior-point steps; infinite where they do not pay.
-    interior: f64,
-}
-
 impl Default for Ways {
     fn default() -> Self {
         Self {
@@ -132,13 +130,7 @@ impl Default for Ways {
             semismooth: Steps::new(SEMISMOOTH_STEPS),
             interior: Steps::new(INTERIOR_STEPS),
             present: Present::default(),
-            thrift: Thrift {
-                oracle_work: f64::INFINITY,
-                credit: 0.0,
-                cheap: 0.0,
-                expected: 0.0,
-                interior: f64::INFINITY,
-            },
+            expected: Expected::default(),
             rejected: None,
             forced: None,
         }
@@ -163,32 +155,20 @@ impl Ways {
         if goes_on { Way::Semismooth } else { Way::Sweeps }
     }
 
-    /// Sets the work of an evaluation, in nanoseconds: the alternative to a more accurate solve.
-    pub(super) fn set_oracle_work(&mut self, work: f64) {
-        self.thrift.oracle_work = work;
-    }
-
     /// Takes note of the first round: the work so far, and that of a Newton step on the free weights.
     pub(super) fn note_first_round(&mut self, bundle: &ComponentBundle, work: f64, newton_step: f64) {
         let (way, other) = self.other(bundle);
         let has_interior = way == Way::Interior && bundle.linear().len() <= MOST_ROWS;
-        let thrift = &mut self.thrift;
-        thrift.cheap = thrift.oracle_work + work;
-        thrift.credit += thrift.cheap;
-        thrift.interior = if has_interior { other } else { f64::INFINITY };
-        thrift.expected = other.min(self.newton.expected * newton_step);
+        self.expected = Expected {
+            first: work,
+            accurate: other.min(self.newton.expected * newton_step),
+            interior: if has_interior { other } else { f64::INFINITY },
+        };
     }
 
-    /// Whether an accurate solve is worth its work. It is if a step without it is not much cheaper, or if the steps since
-    /// the last one have taken as much work.
-    pub(super) fn can_afford(&self) -> bool {
-        let Thrift { expected, cheap, credit, .. } = self.thrift;
-        expected <= INSTANT.max(AFFORDABLE * cheap) || expected <= credit
-    }
-
-    /// Expected work of interior-point steps; infinite where they do not pay. As of the last solve.
-    pub(super) fn interior_work(&self) -> f64 {
-        self.thrift.interior
+    /// Expected work of a solve.
+    pub(super) fn expected(&self) -> Expected {
+        self.expected
     }
 
     /// Number of calls of the way in the space of the variables in this solve.
@@ -245,8 +225,7 @@ impl Ways {
     }
 
     /// Updates the expectations at the end of a solve.
-    pub(super) fn learn(&mut self, work: f64) {
-        self.thrift.credit = (self.thrift.credit - work).min(0.0);
+    pub(super) fn learn(&mut self) {
         if self.newton.counted > 0.0 || self.present.is_stuck {
             self.rejected = None;
         }
