@@ -379,9 +379,12 @@ impl Auto {
             Phase::Components | Phase::Proof => {
                 let Some(components) = &self.components else { return };
                 master_work = components.proposer().work();
-                self.component_work = Some(master_work);
-                let is_worth = self.situation(function).is_worth(&CONSTANTS);
-                self.tally.slow_steps = if is_worth { 0 } else { self.tally.slow_steps + 1 };
+                // A very long step is a try at a proof and has its own limit.
+                if !components.is_stretched() {
+                    self.component_work = Some(master_work);
+                    let is_worth = self.situation(function).is_worth(&CONSTANTS);
+                    self.tally.slow_steps = if is_worth { 0 } else { self.tally.slow_steps + 1 };
+                }
                 if self.phase == Phase::Proof && self.tally.steps == 1 {
                     self.tried_gap = self.gap_now();
                 }

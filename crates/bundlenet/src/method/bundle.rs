@@ -205,6 +205,11 @@ impl<P: Proposer> BundleMethod<P> {
         self.is_provable
     }
 
+    /// Whether the last proposal was a very long step, for a proof.
+    pub(crate) fn is_stretched(&self) -> bool {
+        self.is_stretched
+    }
+
     /// The best value.
     pub(crate) fn best(&self) -> f64 {
         self.best
