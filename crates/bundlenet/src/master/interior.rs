@@ -17,10 +17,10 @@
 //! Differences to a cut of the same component are sparse where cuts are. Newton steps on the weights take hundreds of
 //! rounds where the step length is large and many weights are small; these steps take ten to thirty, in any case.
 
-use bundlenet_linalg::Cholesky;
+use bundlenet_linalg::cholesky::{Cholesky, Strips};
 
 use super::semismooth::Start;
-use super::ways::{ENTRY_WORK, FACTOR_WORK, PRODUCT_WORK, PRODUCTS_PER_READ, SOLVE_WORK};
+use super::ways::{ENTRY_WORK, FACTOR_WORK, PRODUCT_WORK, PRODUCTS_PER_READ, SOLVE_WORK, WRITE_WORK};
 use crate::model::{ComponentBundle, Model};
 use crate::oracle::Patience;
 
@@ -36,8 +36,9 @@ const SMALL_WEIGHT: f64 = 1e-3;
 const ENOUGH: f64 = 0.1;
 /// Bisections for the first `u` of a component.
 const BISECTIONS: usize = 60;
-/// Passes over all cuts in a step.
+/// Passes over all cuts in a step, and over the entries of a dense column.
 const PASSES: f64 = 6.0;
+const COLUMN_PASSES: f64 = 4.0;
 
 /// A constraint: its multiplier and its slack, their changes, and the change of their product to aim at.
 #[derive(Clone, Copy, Debug, Default)]
@@ -128,6 +129,7 @@ pub(super) struct Interior {
     /// Work space: a difference of cuts and a sum of differences, with the coordinates of each.
     difference: Sparse,
     total: Sparse,
+    columns: Columns,
     rounded: Vec<f64>,
     steps: usize,
     work: f64,
@@ -188,6 +190,49 @@ impl Sparse {
     }
 }
 
+/// Dense columns, collected for products with each other, and the work space to write one.
+#[derive(Clone, Debug, Default)]
+struct Columns {
+    strips: Strips,
+    count: usize,
+    mean: Vec<f64>,
+    numbers: Vec<f64>,
+}
+
+impl Columns {
+    /// Begins anew.
+    fn reset(&mut self, dim: usize) {
+        self.strips.reset(dim, Strips::MOST);
+        self.count = 0;
+        self.mean.resize(dim, 0.0);
+        self.numbers.resize(dim, 0.0);
+    }
+
+    /// Takes the numbers as a column. Subtracts the squares of all columns from the matrix when they are many enough.
+    fn push(&mut self, matrix: &mut Cholesky, is_over: &dyn Fn(usize) -> bool) -> Option<()> {
+        self.strips.set_column(self.count, &self.numbers);
+        self.count += 1;
+        if self.count == Strips::MOST { self.subtract(matrix, is_over) } else { Some(()) }
+    }
+
+    /// Subtracts the squares of the columns from the matrix.
+    fn subtract(&mut self, matrix: &mut Cholesky, is_over: &dyn Fn(usize) -> bool) -> Option<()> {
+        matrix.subtract_products(&self.strips, is_over)?;
+        self.strips.reset(self.numbers.len(), Strips::MOST);
+        self.count = 0;
+        Some(())
+    }
+}
+
+/// Work of the matrix of a step from sparse differences, and from dense ones.
+fn matrix_work(bundle: &ComponentBundle) -> (f64, f64) {
+    let (dim, cuts) = (bundle.linear().len() as f64, bundle.len().max(1) as f64);
+    let entries = 2.0 * bundle.size() as f64 / cuts;
+    let sparse = PRODUCT_WORK * 0.5 * cuts * entries * entries;
+    let dense = cuts * dim * (0.5 * FACTOR_WORK * dim + COLUMN_PASSES * WRITE_WORK);
+    (sparse, dense)
+}
+
 impl Interior {
     /// Number of steps of the last call.
     pub(super) fn steps(&self) -> usize {
@@ -201,9 +246,9 @@ impl Interior {
 
     /// Estimated work of a step: the matrix, its factorisation and the passes over all cuts.
     pub(super) fn step_work(bundle: &ComponentBundle) -> f64 {
-        let (dim, cuts) = (bundle.linear().len() as f64, bundle.len().max(1) as f64);
-        let entries = 2.0 * bundle.size() as f64 / cuts;
-        PRODUCT_WORK * 0.5 * cuts * entries * entries
+        let dim = bundle.linear().len() as f64;
+        let (sparse, dense) = matrix_work(bundle);
+        sparse.min(dense)
             + FACTOR_WORK * dim.powi(3) / 6.0
             + SOLVE_WORK * 2.0 * dim * dim
             + PASSES * ENTRY_WORK * bundle.size() as f64
@@ -334,12 +379,32 @@ impl Interior {
         let dim = self.point.len();
         let is_over = |products: usize| patience.is_over_after(products / PRODUCTS_PER_READ);
         self.matrix.reset(dim, &is_over)?;
+        let (sparse, dense) = matrix_work(bundle);
+        if dense < sparse {
+            self.work += dense;
+            self.add_dense_differences(bundle, &is_over)?;
+        } else {
+            self.add_sparse_differences(bundle, patience)?;
+        }
+        for at in 0..dim {
+            self.matrix.row_mut(at)[at] += 1.0 / bundle.metric()[at];
+        }
+        for bound in &self.bounds {
+            self.matrix.row_mut(bound.at)[bound.at] += bound.pair.ratio();
+        }
+        let size = dim as f64;
+        self.work += FACTOR_WORK * size.powi(3) / 6.0 + SOLVE_WORK * 2.0 * size * size;
+        self.matrix.factor(0.0, &is_over)?;
+        Some(())
+    }
+
+    /// Adds the products of differences to a zero matrix, entry by entry.
+    fn add_sparse_differences(&mut self, bundle: &ComponentBundle, patience: &Patience<'_>) -> Option<()> {
         let mut products = 0;
         for block in &self.blocks {
             let component = &bundle.components()[block.component];
             let cuts = &self.cuts[block.cuts.clone()];
-            let heavier = |a: usize, b: usize| if cuts[b].pair.ratio() > cuts[a].pair.ratio() { b } else { a };
-            let heaviest = (0..cuts.len()).fold(0, heavier);
+            let heaviest = heaviest(cuts);
             let (origin, origins) = bundle.subgradient(&component.cuts[cuts[heaviest].cut]);
             for working in cuts.iter().filter(|working| working.cut != cuts[heaviest].cut) {
                 let (coordinates, entries) = bundle.subgradient(&component.cuts[working.cut]);
@@ -362,15 +427,46 @@ impl Interior {
             products += self.total.add_square(-1.0 / sum, &mut self.matrix);
             self.total.clear();
         }
-        for at in 0..dim {
-            self.matrix.row_mut(at)[at] += 1.0 / bundle.metric()[at];
+        self.work += PRODUCT_WORK * products as f64;
+        Some(())
+    }
+
+    /// Adds the same products to a zero matrix by dense columns, where most coordinates have entries. The sum of a
+    /// component is that of `v_i (d_i - m)(d_i - m)'` with the mean `m = sum_i v_i d_i / sum_i v_i`.
+    fn add_dense_differences(&mut self, bundle: &ComponentBundle, is_over: &dyn Fn(usize) -> bool) -> Option<()> {
+        let dim = self.point.len();
+        self.columns.reset(dim);
+        for block in &self.blocks {
+            let component = &bundle.components()[block.component];
+            let cuts = &self.cuts[block.cuts.clone()];
+            let heaviest = heaviest(cuts);
+            let origin = &component.cuts[cuts[heaviest].cut];
+            let sum: f64 = cuts.iter().map(|cut| cut.pair.ratio()).sum();
+            let columns = &mut self.columns;
+            columns.mean.fill(0.0);
+            let mut others = 0.0;
+            for working in cuts.iter().filter(|working| working.cut != cuts[heaviest].cut) {
+                let share = working.pair.ratio() / sum;
+                bundle.add_to(&component.cuts[working.cut], share, &mut columns.mean);
+                others += share;
+            }
+            bundle.add_to(origin, -others, &mut columns.mean);
+            for working in cuts {
+                let root = working.pair.ratio().sqrt();
+                columns.numbers.iter_mut().zip(&columns.mean).for_each(|(number, mean)| *number = -root * mean);
+                if working.cut != cuts[heaviest].cut {
+                    bundle.add_to(&component.cuts[working.cut], root, &mut columns.numbers);
+                    bundle.add_to(origin, -root, &mut columns.numbers);
+                }
+                let held = columns.numbers.iter_mut().zip(&self.is_held).filter(|(_, is_held)| **is_held);
+                held.for_each(|(number, _)| *number = 0.0);
+                columns.push(&mut self.matrix, is_over)?;
+            }
         }
-        for bound in &self.bounds {
-            self.matrix.row_mut(bound.at)[bound.at] += bound.pair.ratio();
+        self.columns.subtract(&mut self.matrix, is_over)?;
+        for row in 0..dim {
+            self.matrix.row_mut(row)[..=row].iter_mut().for_each(|entry| *entry = -*entry);
         }
-        let size = dim as f64;
-        self.work += PRODUCT_WORK * products as f64 + FACTOR_WORK * size.powi(3) / 6.0 + SOLVE_WORK * 2.0 * size * size;
-        self.matrix.factor(0.0, &is_over)?;
         Some(())
     }
 
@@ -514,4 +610,10 @@ impl Interior {
             working.iter().for_each(|cut| cuts[cut.cut].weight = weight(cut) / total);
         }
     }
+}
+
+/// The cut with the largest ratio of weight to slack.
+fn heaviest(cuts: &[Working]) -> usize {
+    let heavier = |a: usize, b: usize| if cuts[b].pair.ratio() > cuts[a].pair.ratio() { b } else { a };
+    (0..cuts.len()).fold(0, heavier)
 }

@@ -30,6 +30,9 @@ const SWEEPS: usize = 2;
 /// Largest number of rounds. Most solves take three. One in a thousand to full accuracy, with bounds on the variables,
 /// takes more than a hundred.
 const MOST_ROUNDS: usize = 300;
+/// Rounds end if the gap has not fallen to `PROGRESS` of its least value in this number of them: round-off has spoiled it.
+const VAIN_ROUNDS: usize = 20;
+const PROGRESS: f64 = 0.9;
 /// Sweeps in a round where Newton's matrix is too large.
 const SWEEPS_WITHOUT_NEWTON: usize = 20;
 /// Addition to the diagonal of Newton's matrix, as a share of its largest entry. Dependent cuts make it singular.
@@ -216,6 +219,7 @@ impl ProductMaster {
     ) -> Solved {
         self.begin(bundle, limits, eta);
         let mut way = self.ways.begin(bundle);
+        let mut least = (f64::INFINITY, 0);
         for round in 0..MOST_ROUNDS {
             if !way.is_in_variables() {
                 self.sweep_often(bundle, eta, patience);
@@ -227,7 +231,10 @@ impl ProductMaster {
             let promised = solved.promised(eta);
             let round_off = 1e-15 * (bundle.centre().value.abs() + promised);
             let is_solved = solved.gap <= accuracy.share * promised || solved.gap <= round_off;
-            if is_solved || round + 1 == MOST_ROUNDS {
+            if solved.gap <= PROGRESS * least.0 {
+                least = (solved.gap, round);
+            }
+            if is_solved || round - least.1 >= VAIN_ROUNDS || round + 1 == MOST_ROUNDS {
                 self.ways.learn();
                 return solved;
             }

@@ -23,9 +23,8 @@ const SEMISMOOTH_STEPS: f64 = 4.0;
 const INTERIOR_STEPS: f64 = 15.0;
 const FOLLOW: f64 = 0.3;
 
-/// A way in the space of the variables is given up after a number of calls, if the last one has not reduced the gap to
-/// `LEAST_GAIN`. A call of semismooth Newton steps has a sharper goal than the one before; interior-point steps reach
-/// theirs in one call.
+/// A way in the space of the variables is given up if a call has not reduced the gap to `LEAST_GAIN`. Semismooth Newton
+/// steps have some calls: each has a sharper goal than the one before. Interior-point steps reach theirs in one.
 const MOST_SEMISMOOTH_CALLS: usize = 3;
 const LEAST_GAIN: f64 = 0.5;
 
@@ -49,13 +48,6 @@ impl Way {
     /// Whether its matrix has one row for each variable.
     pub(super) fn is_in_variables(self) -> bool {
         matches!(self, Self::Semismooth | Self::Interior)
-    }
-
-    /// The way in the space of the variables for a bundle. Where components outnumber variables, most have weight on one
-    /// cut, and projections on simplices find that soon. With fewer components, a solution has weight on many cuts of
-    /// each.
-    fn in_variables(bundle: &ComponentBundle) -> Self {
-        if bundle.components().len() < bundle.linear().len() { Self::Interior } else { Self::Semismooth }
     }
 }
 
@@ -116,9 +108,10 @@ impl Default for Expected {
 struct Present {
     /// Work of Newton steps.
     newton_work: f64,
-    /// Calls of the way in the space of the variables, and whether it is given up.
+    /// Calls of the present way in the space of the variables, and the ways that are given up.
     calls: usize,
-    is_stuck: bool,
+    is_semismooth_stuck: bool,
+    is_interior_stuck: bool,
     /// Gap of the last round.
     gap: Option<f64>,
 }
@@ -157,12 +150,11 @@ impl Ways {
 
     /// Takes note of the first round: the work so far, and that of a Newton step on the free weights.
     pub(super) fn note_first_round(&mut self, bundle: &ComponentBundle, work: f64, newton_step: f64) {
-        let (way, other) = self.other(bundle);
-        let has_interior = way == Way::Interior && bundle.linear().len() <= MOST_ROWS;
+        let other = self.in_variables(bundle).map_or(f64::INFINITY, |(_, work)| work);
         self.expected = Expected {
             first: work,
             accurate: other.min(self.newton.expected * newton_step),
-            interior: if has_interior { other } else { f64::INFINITY },
+            interior: self.interior_work(bundle).unwrap_or(f64::INFINITY),
         };
     }
 
@@ -171,19 +163,19 @@ impl Ways {
         self.expected
     }
 
-    /// Number of calls of the way in the space of the variables in this solve.
+    /// Number of calls of semismooth Newton steps in this solve.
     pub(super) fn calls(&self) -> usize {
         self.present.calls
     }
 
-    /// Gives up the way in the space of the variables for this solve.
+    /// Gives up semismooth Newton steps for this solve.
     pub(super) fn give_up(&mut self) {
-        self.present.is_stuck = true;
+        self.present.is_semismooth_stuck = true;
     }
 
     /// Counts steps of a way.
     pub(super) fn count(&mut self, way: Way, steps: usize) {
-        self.present.calls += usize::from(way.is_in_variables());
+        self.present.calls += usize::from(way == Way::Semismooth);
         match way {
             Way::Newton => self.newton.counted += steps as f64,
             Way::Semismooth => self.semismooth.counted += steps as f64,
@@ -192,33 +184,58 @@ impl Ways {
         }
     }
 
-    /// The way in the space of the variables, and its expected work.
-    fn other(&self, bundle: &ComponentBundle) -> (Way, f64) {
-        match Way::in_variables(bundle) {
-            Way::Semismooth => (Way::Semismooth, self.semismooth.expected * Semismooth::step_work(bundle)),
-            way => (way, self.interior.expected * Interior::step_work(bundle)),
+    /// Expected work of semismooth Newton steps, where they are of use. Where components outnumber variables, most have
+    /// weight on one cut, and projections on simplices find that soon. With fewer components, a solution has weight on
+    /// many cuts of each.
+    fn semismooth_work(&self, bundle: &ComponentBundle) -> Option<f64> {
+        let dim = bundle.linear().len();
+        let is_of_use = dim <= MOST_ROWS && dim <= bundle.components().len() && !self.present.is_semismooth_stuck;
+        is_of_use.then(|| self.semismooth.expected * Semismooth::step_work(bundle))
+    }
+
+    /// Expected work of interior-point steps, where they are of use.
+    fn interior_work(&self, bundle: &ComponentBundle) -> Option<f64> {
+        let is_of_use = bundle.linear().len() <= MOST_ROWS && !self.present.is_interior_stuck;
+        is_of_use.then(|| self.interior.expected * Interior::step_work(bundle))
+    }
+
+    /// The cheapest way in the space of the variables, and its expected work.
+    fn in_variables(&self, bundle: &ComponentBundle) -> Option<(Way, f64)> {
+        match (self.semismooth_work(bundle), self.interior_work(bundle)) {
+            (Some(work), Some(other)) if work > other => Some((Way::Interior, other)),
+            (Some(work), _) => Some((Way::Semismooth, work)),
+            (None, work) => work.map(|work| (Way::Interior, work)),
+        }
+    }
+
+    /// Whether a way is given up for this solve.
+    fn is_stuck(&self, way: Way) -> bool {
+        match way {
+            Way::Semismooth => self.present.is_semismooth_stuck,
+            Way::Interior => self.present.is_interior_stuck,
+            Way::Newton | Way::Sweeps => false,
         }
     }
 
     /// The way of the next round, after a round that went the way `last` and left a gap. `newton_step` is the work of a
     /// Newton step, if it is possible.
     pub(super) fn next(&mut self, bundle: &ComponentBundle, last: Way, gap: f64, newton_step: Option<f64>) -> Way {
-        let most = if last == Way::Interior { 1 } else { MOST_SEMISMOOTH_CALLS };
         let gains_little = self.present.gap.is_some_and(|before| gap > LEAST_GAIN * before);
-        self.present.is_stuck |= last.is_in_variables() && gains_little && self.present.calls >= most;
+        let is_tried = self.present.calls >= MOST_SEMISMOOTH_CALLS;
+        self.present.is_semismooth_stuck |= last == Way::Semismooth && gains_little && is_tried;
+        self.present.is_interior_stuck |= last == Way::Interior && gains_little && self.interior.counted > 0.0;
         self.present.gap = Some(gap);
-        if last.is_in_variables() && !self.present.is_stuck {
+        if last.is_in_variables() && !self.is_stuck(last) {
             return last;
         }
-        let (other, work) = self.other(bundle);
         let newton = newton_step.map_or(f64::INFINITY, |step| self.newton.expected * step);
         // Once Newton steps have taken as much work, a wrong choice costs at most twice the right one.
-        let is_cheaper = work < newton || work <= self.present.newton_work;
-        let is_cheaper = is_cheaper && bundle.linear().len() <= MOST_ROWS;
-        let chosen = self.forced.unwrap_or(if is_cheaper { other } else { Way::Newton });
-        if chosen.is_in_variables() && !self.present.is_stuck {
-            self.rejected = (chosen == Way::Semismooth).then_some(newton);
-            return chosen;
+        let is_cheaper = |work: f64| work < newton || work <= self.present.newton_work;
+        let other = self.in_variables(bundle).filter(|(_, work)| is_cheaper(*work)).map(|(way, _)| way);
+        let chosen = self.forced.or(other).filter(|way| way.is_in_variables() && !self.is_stuck(*way));
+        if let Some(way) = chosen {
+            self.rejected = (way == Way::Semismooth).then_some(newton);
+            return way;
         }
         self.present.newton_work += newton_step.unwrap_or(0.0);
         if newton_step.is_some() { Way::Newton } else { Way::Sweeps }
@@ -226,14 +243,17 @@ impl Ways {
 
     /// Updates the expectations at the end of a solve.
     pub(super) fn learn(&mut self) {
-        if self.newton.counted > 0.0 || self.present.is_stuck {
+        let Present { is_semismooth_stuck, is_interior_stuck, .. } = self.present;
+        if self.newton.counted > 0.0 || self.interior.counted > 0.0 || is_semismooth_stuck {
             self.rejected = None;
         }
         // Steps that were given up are half of those that it would have taken, or fewer.
-        let is_given_up = self.present.calls > 0 && !self.present.is_stuck;
+        let has_ended = |steps: &Steps, is_stuck: bool| steps.counted > 0.0 && !is_stuck;
+        let is_given_up =
+            has_ended(&self.semismooth, is_semismooth_stuck) || has_ended(&self.interior, is_interior_stuck);
         self.newton.learn(if is_given_up { 2.0 } else { 1.0 });
-        if self.present.is_stuck {
-            // They are tried again when Newton steps are expected to take twice as much work.
+        if is_semismooth_stuck {
+            // They are tried again when other steps are expected to take twice as much work.
             self.semismooth.expected = 2.0 * self.semismooth.expected.max(self.semismooth.counted);
             self.semismooth.counted = 0.0;
         }
