@@ -30,7 +30,10 @@ const SWEEPS: usize = 2;
 /// Largest number of rounds. Most solves take three. One in a thousand to full accuracy, with bounds on the variables,
 /// takes more than a hundred.
 const MOST_ROUNDS: usize = 300;
-/// Rounds end if the gap has not fallen to `PROGRESS` of its least value in this number of them: round-off has spoiled it.
+/// Round-off of a gap, relative to the value: surely, and where rounds are in vain. The latter is so if the gap has not
+/// fallen to `PROGRESS` of its least value in `VAIN_ROUNDS` of them.
+const ROUND_OFF: f64 = 1e-15;
+const MOST_ROUND_OFF: f64 = 1e-10;
 const VAIN_ROUNDS: usize = 20;
 const PROGRESS: f64 = 0.9;
 /// Sweeps in a round where Newton's matrix is too large.
@@ -229,12 +232,13 @@ impl ProductMaster {
                 return self.result(bundle, eta, f64::INFINITY);
             }
             let promised = solved.promised(eta);
-            let round_off = 1e-15 * (bundle.centre().value.abs() + promised);
-            let is_solved = solved.gap <= accuracy.share * promised || solved.gap <= round_off;
             if solved.gap <= PROGRESS * least.0 {
                 least = (solved.gap, round);
             }
-            if is_solved || round - least.1 >= VAIN_ROUNDS || round + 1 == MOST_ROUNDS {
+            let is_vain = round - least.1 >= VAIN_ROUNDS;
+            let round_off = if is_vain { MOST_ROUND_OFF } else { ROUND_OFF } * (bundle.centre().value.abs() + promised);
+            let is_solved = solved.gap <= accuracy.share * promised || solved.gap <= round_off;
+            if is_solved || round + 1 == MOST_ROUNDS {
                 self.ways.learn();
                 return solved;
             }
