@@ -57,13 +57,11 @@ fn duals_obey_their_inequalities() {
     assert!(checked > 150, "{checked}");
 }
 
-/// Solves to a proved gap: 1e-7 in the formulation `chp`, 1e-5 in `pglib`, whose proof is a linear program over schedules.
+/// Solves to a proved gap of 1e-7.
 fn solve(problem: &Problem, primal: bool) -> Solution {
-    let Problem::UnitCommitment(instance) = problem else { panic!("another problem") };
-    let tolerance = if instance.formulation() == Formulation::Chp { 1e-7 } else { 1e-5 };
     let method = Method::Bundle(BundleSettings::default());
     let limits = Limits { steps: Some(400), ..Limits::default() };
-    let settings = Settings { method, limits, primal, tolerance };
+    let settings = Settings { method, limits, primal, tolerance: 1e-7 };
     Solver::new(settings).unwrap().solve(&mut *problem.dual()).unwrap()
 }
 
