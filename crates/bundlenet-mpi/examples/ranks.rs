@@ -2,10 +2,11 @@
 //! results to the last bit.
 
 use std::fmt::Write;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use bundlenet::team::{Failed, Workers};
+use bundlenet::team::{Failed, Team, Workers};
 use bundlenet::{Answer, Components, Error, Method, OracleError, Parallel, Settings, Solution, Solver, SumOracle};
 use bundlenet_mpi::{Distributed, World, serve};
 use bundlenet_problems::{Family, Generator};
@@ -161,20 +162,19 @@ fn solve_all(world: &World, is_alone: bool) {
         let mut dual = problem.dual();
         solve(world, dual.as_sum().expect("a sum"), method(name), 40, is_alone);
     }
-    let mut options = vec![("cuts".to_string(), "component".into())];
-    options.push(("evaluate".to_string(), "some".into()));
-    if let Ok(some) = Method::with_options("bundle", options) {
-        let mut oracle = Parallel::new(Uneven::new(40, false, Fault::None, world.rank()));
-        solve(world, &mut oracle, some, 60, is_alone);
-    }
+    let options =
+        [("cuts", "component"), ("evaluate", "laggards")].map(|(name, value)| (name.to_string(), value.into()));
+    let some = Method::with_options("bundle", options).expect("options of the bundle method");
+    let mut oracle = Parallel::new(Uneven::new(40, false, Fault::None, world.rank()));
+    solve(world, &mut oracle, some, 60, is_alone);
     // All components in one call: rank 0 does it.
     let problem = Generator::new(Family::Ga10x100, 2).instance(1).expect("an instance").problem;
     solve(world, problem.dual().as_sum().expect("a sum"), method("auto"), 40, is_alone);
 }
 
 /// Jobs that fail or not, in turn.
-fn jobs(world: &World) {
-    let workers = Workers::of_team(Some(world));
+fn jobs(world: &Arc<World>) {
+    let workers = Workers::of_team(Some(Arc::clone(world) as Arc<dyn Team>));
     for count in [0, 1, 3, 50] {
         let mut seen = 0;
         let job = |index: usize| {
@@ -211,7 +211,7 @@ fn world_name(world: &World) -> String {
 
 fn main() {
     let arguments: Vec<String> = std::env::args().collect();
-    let world = World::start().expect("MPI starts once");
+    let world = Arc::new(World::start().expect("MPI starts once"));
     assert!(world.neighbours() <= world.size());
     let (rank, task) = (world.rank(), arguments.get(1).map_or("", String::as_str));
     let fault = |fault| {

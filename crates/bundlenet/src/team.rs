@@ -15,7 +15,7 @@ use crate::error::Error;
 /// Processes that run the same command on the same data.
 ///
 /// Every member calls the same methods in the same order. One member, the leader, writes files and prints.
-pub trait Team: Sync {
+pub trait Team: Send + Sync {
     /// Whether this member is the leader.
     fn is_leader(&self) -> bool;
 
@@ -56,13 +56,20 @@ impl From<Failed> for Error {
 
 /// Those who do the jobs of a command: the threads of this process, or a [`Team`] of processes.
 #[derive(Clone, Default)]
-pub struct Workers<'t> {
-    team: Option<&'t dyn Team>,
+pub struct Workers {
+    team: Option<Arc<dyn Team>>,
     pool: Option<Arc<ThreadPool>>,
     is_single: bool,
 }
 
-impl<'t> Workers<'t> {
+impl std::fmt::Debug for Workers {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let team = self.team.as_ref().map(|team| team.name());
+        formatter.debug_struct("Workers").field("team", &team).finish_non_exhaustive()
+    }
+}
+
+impl Workers {
     /// The threads of the current rayon pool.
     #[must_use]
     pub fn new() -> Self {
@@ -71,7 +78,7 @@ impl<'t> Workers<'t> {
 
     /// The members of a team, each with the threads of its current rayon pool.
     #[must_use]
-    pub fn of_team(team: Option<&'t dyn Team>) -> Self {
+    pub fn of_team(team: Option<Arc<dyn Team>>) -> Self {
         Self { team, ..Self::default() }
     }
 
@@ -90,7 +97,7 @@ impl<'t> Workers<'t> {
     /// Whether this process writes files and prints: it has no team, or leads it.
     #[must_use]
     pub fn is_leader(&self) -> bool {
-        self.team.is_none_or(Team::is_leader)
+        self.team.as_ref().is_none_or(|team| team.is_leader())
     }
 
     /// Does the jobs `0..count` and returns their results in order. `done` takes each result as it arrives; with a team,
@@ -104,7 +111,7 @@ impl<'t> Workers<'t> {
         job: impl Fn(usize) -> Result<R, E> + Sync,
         mut done: impl FnMut(usize, &R) -> Result<(), E> + Send,
     ) -> Result<Vec<R>, E> {
-        let Some(team) = self.team else {
+        let Some(team) = &self.team else {
             return self.map_here(count, job, done);
         };
         let slots = match &self.pool {
@@ -157,7 +164,7 @@ impl<'t> Workers<'t> {
 
     /// What the leader makes, on every member. Without a team it is made here.
     pub fn tell<R: Travel, E: From<Error> + Display>(&self, make: impl FnOnce() -> Result<R, E>) -> Result<R, E> {
-        let Some(team) = self.team else { return make() };
+        let Some(team) = &self.team else { return make() };
         let mut own = None;
         let bytes = if team.is_leader() {
             own = Some(make());
