@@ -401,7 +401,7 @@ impl Trainer {
             })
             .collect();
         let objective = |index: usize| {
-            let sign = if index % 2 == 0 { settings.deviation } else { -settings.deviation } as f32;
+            let sign = if index.is_multiple_of(2) { settings.deviation } else { -settings.deviation } as f32;
             let mut changed = network.clone();
             let noise = noises[index / 2].iter().zip(&scale);
             changed.weights.iter_mut().zip(noise).for_each(|(weight, (noise, size))| *weight += sign * size * noise);
