@@ -66,10 +66,12 @@ pub struct Distributed<'a> {
     request: Vec<u64>,
     /// Answers of all ranks.
     answers: Vec<Vec<u64>>,
+    /// Minorants of an evaluation of the whole function.
     minorants: Minorants,
+    /// Solutions of the last evaluation; those of further cuts, in their order; the number of these cuts.
     solutions: Solutions,
-    /// Solutions of further cuts, in their order.
     further: Solutions,
+    further_cuts: usize,
     helper: Helper,
 }
 
@@ -95,6 +97,7 @@ impl<'a> Distributed<'a> {
             minorants: Minorants::new(),
             solutions: Solutions::new(),
             further: Solutions::new(),
+            further_cuts: 0,
             helper: Helper::default(),
             world,
             oracle,
@@ -133,8 +136,8 @@ impl<'a> Distributed<'a> {
         self.has_new_shares = false;
     }
 
-    /// Evaluates all components, or the given ones, and puts their results together in order.
-    fn gather(&mut self, point: &[f64], which: Option<&[usize]>) -> Result<(), OracleError> {
+    /// Evaluates all components, or the given ones, and appends their results in order.
+    fn gather(&mut self, point: &[f64], which: Option<&[usize]>, minorants: &mut Minorants) -> Result<(), OracleError> {
         self.send(if which.is_some() { SOME } else { ALL }, point, which);
         self.helper.choose(self.shares.owners(), 0, which);
         let terms = Terms { rank: 0, keeps_solutions: self.keeps_solutions };
@@ -143,13 +146,11 @@ impl<'a> Distributed<'a> {
         for (rank, answer) in self.answers.iter_mut().enumerate().skip(1) {
             receive(&world, rank, answer);
         }
-        self.minorants.clear();
         self.solutions.clear();
         self.further.clear();
         first_failure(&self.answers)?;
         let mut answers: Vec<Words<'_>> = self.answers.iter().map(|answer| Words(&answer[1..])).collect();
-        let mut gathered =
-            Gathered { minorants: &mut self.minorants, solutions: &mut self.solutions, further: &mut self.further };
+        let mut gathered = Gathered { minorants, solutions: &mut self.solutions, further: &mut self.further };
         let count = which.map_or(self.shares.owners().len(), <[usize]>::len);
         for place in 0..count {
             let component = which.map_or(place, |which| which[place]);
@@ -158,6 +159,7 @@ impl<'a> Distributed<'a> {
             self.shares.measure(component, seconds);
         }
         self.has_new_shares = self.shares.balance();
+        self.further_cuts = minorants.more().count();
         Ok(())
     }
 }
@@ -324,9 +326,13 @@ impl Oracle for Distributed<'_> {
         if self.is_local() {
             return self.oracle.evaluate_within(point, subgradient);
         }
-        self.gather(point, None)?;
+        let mut minorants = std::mem::take(&mut self.minorants);
+        minorants.clear();
+        let gathered = self.gather(point, None, &mut minorants);
+        self.minorants = minorants;
+        gathered?;
         // An evaluation of the whole function has no further cuts.
-        self.further.clear();
+        (self.further_cuts, self.further) = (0, Solutions::new());
         Ok(self.oracle.add_up(point, &self.minorants, subgradient))
     }
 
@@ -382,9 +388,8 @@ impl SumOracle for Distributed<'_> {
         if self.is_local() {
             return self.oracle.evaluate_components(point, minorants);
         }
-        self.gather(point, None)?;
-        self.oracle.gathered(point, &self.minorants);
-        minorants.append(&self.minorants);
+        self.gather(point, None, minorants)?;
+        self.oracle.gathered(point, minorants);
         Ok(())
     }
 
@@ -397,9 +402,7 @@ impl SumOracle for Distributed<'_> {
         if self.is_local() {
             return self.oracle.evaluate_some(components, point, minorants);
         }
-        self.gather(point, Some(components))?;
-        minorants.append(&self.minorants);
-        Ok(())
+        self.gather(point, Some(components), minorants)
     }
 
     fn multiplicity(&self, component: usize) -> f64 {
@@ -432,7 +435,7 @@ impl PrimalOracle for Distributed<'_> {
             return;
         }
         solutions.append(&self.solutions);
-        if self.further.len() == self.minorants.more().count() {
+        if self.further.len() == self.further_cuts {
             solutions.append(&self.further);
         }
     }

@@ -3,6 +3,9 @@
 /// Part of the best balance by which the slowest rank may exceed it before components move.
 const TOLERANCE: f64 = 0.02;
 
+/// Most calls between two looks at the balance. The pause doubles while nothing moves.
+const LONGEST_PAUSE: usize = 64;
+
 /// Weight of the last measurement in the mean time of a component.
 const RECENT: f64 = 0.3;
 
@@ -16,13 +19,16 @@ pub(crate) struct Shares {
     ranks: usize,
     /// Whether components stay where they are.
     is_fixed: bool,
+    /// Calls until the next look at the balance, and after that.
+    wait: usize,
+    pause: usize,
 }
 
 impl Shares {
     /// Components in turn: neighbours often cost the same.
     pub(crate) fn new(components: usize, ranks: usize, is_fixed: bool) -> Self {
         let owners = (0..components).map(|component| (component % ranks) as u32).collect();
-        Self { owners, seconds: vec![], ranks, is_fixed }
+        Self { owners, seconds: vec![], ranks, is_fixed, wait: 0, pause: 1 }
     }
 
     pub(crate) fn owners(&self) -> &[u32] {
@@ -47,12 +53,18 @@ impl Shares {
         if self.is_fixed || self.seconds.is_empty() || self.ranks == 1 {
             return false;
         }
-        let better = longest_first(&self.seconds, self.ranks);
-        if self.slowest(&self.owners) <= (1.0 + TOLERANCE) * self.slowest(&better) {
+        if self.wait > 0 {
+            self.wait -= 1;
             return false;
         }
-        self.owners = better;
-        true
+        let better = longest_first(&self.seconds, self.ranks);
+        let moves = self.slowest(&self.owners) > (1.0 + TOLERANCE) * self.slowest(&better);
+        self.pause = if moves { 1 } else { (2 * self.pause).min(LONGEST_PAUSE) };
+        self.wait = self.pause - 1;
+        if moves {
+            self.owners = better;
+        }
+        moves
     }
 
     /// Time of the slowest rank.
