@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
 
 use bundlenet::Error;
+use bundlenet::team::Workers;
 use bundlenet::train::{Event, Report, Stage, TrainSettings};
 use bundlenet_problems::TrainingData;
 use pyo3::exceptions::{PyRuntimeError, PyValueError};
@@ -104,7 +105,7 @@ pub(crate) fn train(
         let TrainingData { train, validation } = TrainingData::load(&settings.data)?;
         Ok::<_, Failure>((train, validation))
     };
-    let work = || bundlenet::train::train(&settings, load, &out, resume, &observe);
+    let work = || bundlenet::train::train(&settings, load, &out, resume, &observe, &Workers::new());
     let finished = watched(py, threads, &interruption, work)?;
     if let Some(error) = interruption.into_raised() {
         return Err(error);

@@ -6,6 +6,7 @@ use crate::campaign::run_campaign;
 use crate::contenders::{DataSet, Options};
 use crate::failure::Failure;
 use crate::input;
+use crate::ranks::Ranks;
 
 /// Compare methods on instances: tables, raw runs, and a report as one page
 #[derive(Args)]
@@ -21,7 +22,7 @@ pub(crate) struct Bench {
 }
 
 impl Bench {
-    pub(crate) fn run(mut self, command: String) -> Result<(), Failure> {
+    pub(crate) fn run(mut self, command: String, ranks: &Ranks) -> Result<(), Failure> {
         self.options.command = command;
         let (sets, validations) = (self.data.len(), self.validation.len());
         if validations > sets {
@@ -35,6 +36,6 @@ impl Bench {
         };
         let sets: Result<Vec<DataSet>, Failure> = self.data.iter().enumerate().map(read).collect();
         let contenders = self.options.contenders()?;
-        run_campaign(&self.options, sets?, &|_| contenders.clone()).map(drop)
+        run_campaign(ranks, &self.options, sets?, &|_| contenders.clone()).map(drop)
     }
 }

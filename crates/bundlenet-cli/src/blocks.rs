@@ -26,9 +26,13 @@ const LEAST_SECONDS: f64 = 1e-3;
 const MOST_SHOWN: usize = 5;
 
 /// Solves a dual: its sizes in words, names and start of its multipliers, the settings. Also returns why the state
-/// could not be saved.
-pub(crate) type Run<'a> =
-    &'a mut dyn FnMut(&mut dyn Oracle, &str, Start<'_>, &Settings) -> Result<(Solution, Option<Error>), Failure>;
+/// could not be saved. `None` on a rank that is not the first.
+pub(crate) type Run<'a> = &'a mut dyn FnMut(
+    &mut dyn Oracle,
+    &str,
+    Start<'_>,
+    &Settings,
+) -> Result<Option<(Solution, Option<Error>)>, Failure>;
 
 /// The description of a model file.
 pub(crate) struct Description {
@@ -130,7 +134,7 @@ pub(crate) fn solve(
     options: &BlockOptions,
     (settings, interrupt, is_quiet): (&Settings, &'static AtomicBool, bool),
     run: Run<'_>,
-) -> Result<Report, Failure> {
+) -> Result<Option<Report>, Failure> {
     let begin = Instant::now();
     let program = Program::read(file, options)?;
     let blocks = program.blocks();
@@ -150,8 +154,9 @@ pub(crate) fn solve(
     let names: Vec<String> =
         blocks.named_multipliers(&vec![0.0; dual.dim()]).map(|(name, _)| name.to_string()).collect();
     let progress = (!is_quiet).then(|| show_progress(dual.components()));
-    let (solution, unsaved) = run(&mut dual, &program.sizes(), Start { names: &names, point: start }, &settings)?;
+    let solved = run(&mut dual, &program.sizes(), Start { names: &names, point: start }, &settings)?;
     drop(progress);
+    let Some((solution, unsaved)) = solved else { return Ok(None) };
     let primal = solution.primal.as_ref();
     let found = match &program {
         Program::Stages(stages) => stages.best_first_stage(&dual, (&solution.point, primal), watch(1.0).1)?,
@@ -178,7 +183,7 @@ pub(crate) fn solve(
     };
     let mut report = Report::of_run(subject, settings.method.name(), solution, found.map(|found| found.value));
     (report.unsaved, report.blocks) = (unsaved, Some(fields));
-    Ok(report)
+    Ok(Some(report))
 }
 
 /// Prints the number of blocks that are done while a call takes long.

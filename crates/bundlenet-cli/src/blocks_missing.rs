@@ -11,9 +11,13 @@ use crate::input::{BlockOptions, Start};
 use crate::solve_report::Report;
 
 /// Solves a dual: its sizes in words, names and start of its multipliers, the settings. Also returns why the state
-/// could not be saved.
-pub(crate) type Run<'a> =
-    &'a mut dyn FnMut(&mut dyn Oracle, &str, Start<'_>, &Settings) -> Result<(Solution, Option<Error>), Failure>;
+/// could not be saved. `None` on a rank that is not the first.
+pub(crate) type Run<'a> = &'a mut dyn FnMut(
+    &mut dyn Oracle,
+    &str,
+    Start<'_>,
+    &Settings,
+) -> Result<Option<(Solution, Option<Error>)>, Failure>;
 
 /// The description of a model file.
 pub(crate) struct Description {
@@ -34,7 +38,7 @@ pub(crate) fn solve(
     _options: &BlockOptions,
     _how: (&Settings, &'static AtomicBool, bool),
     _run: Run<'_>,
-) -> Result<Report, Failure> {
+) -> Result<Option<Report>, Failure> {
     Err(refusal(file))
 }
 

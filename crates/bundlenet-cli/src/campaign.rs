@@ -3,13 +3,14 @@
 use std::collections::{HashMap, HashSet};
 use std::fs::OpenOptions;
 use std::io::Write;
+use std::ops::ControlFlow;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 
+use bundlenet::team::Workers;
 use bundlenet::train::{Example, Optima, Optimum};
 use bundlenet::{Error, Limits};
-use rayon::prelude::*;
 
 use crate::contenders::{DataSet, Options};
 use crate::experiment::{
@@ -17,6 +18,7 @@ use crate::experiment::{
     take_best_bounds, without_proof,
 };
 use crate::failure::Failure;
+use crate::ranks::Ranks;
 use crate::run::{Progress, interrupt_flag};
 use crate::{output, paper, report};
 
@@ -26,41 +28,66 @@ const MILLISECONDS: [f64; 6] = [0.3, 1.0, 3.0, 10.0, 30.0, 100.0];
 /// Columns of the tables to equal gaps.
 const PERCENT: [f64; 3] = [1.0, 0.1, 0.01];
 
+/// The message of an interrupted command.
+const INTERRUPTED: &str = "interrupted; the same command continues";
+
 /// Most seconds for the optimum of an instance.
 const MOST_SECONDS: f64 = 120.0;
 
 /// Makes all runs that the folder does not hold yet, then tables and report. `contenders` gives the methods of a data
-/// set. Returns all runs of the tables.
+/// set. Returns all runs of the tables; none on a rank that is not the first.
 pub(crate) fn run_campaign(
+    ranks: &Ranks,
     options: &Options,
     sets: Vec<DataSet>,
     contenders: &(dyn Fn(&str) -> Vec<Contender> + Sync),
 ) -> Result<Vec<Measurement>, Failure> {
     let pool = rayon::ThreadPoolBuilder::new().num_threads(options.threads.into()).build().map_err(Failure::run)?;
-    pool.install(|| run_all(options, sets, contenders))
-}
-
-fn run_all(
-    options: &Options,
-    sets: Vec<DataSet>,
-    contenders: &(dyn Fn(&str) -> Vec<Contender> + Sync),
-) -> Result<Vec<Measurement>, Failure> {
+    let workers = ranks.workers().with_pool(pool);
     let mut names = HashSet::new();
     if let Some(DataSet { name, .. }) = sets.iter().find(|set| !names.insert(set.name.clone())) {
         return Err(Failure::input(format!("expected data sets of different names, found two called {name}")));
     }
     let steps = last_step(&options.steps)?;
-    std::fs::create_dir_all(&options.out).map_err(|source| Error::Write { path: options.out.clone(), source })?;
+    workers.tell(|| {
+        std::fs::create_dir_all(&options.out).map_err(|source| Error::Write { path: options.out.clone(), source })
+    })?;
     let interrupt = interrupt_flag();
     // The file of optima is locked to the end, and the whole folder by it.
-    let optima = find_optima(&options.out, &sets, interrupt)?;
+    let optima = find_optima(&workers, &options.out, &sets, interrupt)?;
     let sets: Vec<(DataSet, Vec<Contender>)> =
         sets.into_iter().map(|set| (contenders(&set.name), set)).map(|(contenders, set)| (set, contenders)).collect();
     let jobs: Vec<Job<'_>> = sets.iter().flat_map(|(set, contenders)| jobs(set, contenders, &optima)).collect();
     let places: HashMap<Key, usize> = jobs.iter().enumerate().map(|(place, job)| (job.key(), place)).collect();
 
     let path = options.out.join("runs.jsonl");
-    let mut all = read_runs(&path)?;
+    let mut all = vec![];
+    let missing = workers.tell(|| {
+        all = stored_runs(&path, steps, &places, &jobs)?;
+        let present: HashSet<Key> = all.iter().map(Measurement::key).collect();
+        Ok::<_, Failure>((0..jobs.len()).filter(|&place| !present.contains(&jobs[place].key())).collect::<Vec<usize>>())
+    })?;
+    let missing: Vec<&Job<'_>> = missing.into_iter().map(|place| &jobs[place]).collect();
+    let made = make_runs(&workers, &path, &missing, steps, interrupt)?;
+    if !workers.is_leader() {
+        return Ok(vec![]);
+    }
+    all.extend(made);
+    all.sort_by_key(|run| places[&run.key()]);
+    take_best_bounds(&mut all);
+    let names: Vec<&str> = sets.iter().map(|(set, _)| set.name.as_str()).collect();
+    write_results(options, &all, &names)?;
+    Ok(all)
+}
+
+/// The runs of the folder that the tables need, with the present optima.
+fn stored_runs(
+    path: &Path,
+    steps: usize,
+    places: &HashMap<Key, usize>,
+    jobs: &[Job<'_>],
+) -> Result<Vec<Measurement>, Failure> {
+    let mut all = read_runs(path)?;
     let stored: HashSet<Key> = all.iter().map(Measurement::key).collect();
     // The folder may hold other runs, and runs with a lower step limit.
     all.retain(|run| run.steps >= steps && places.contains_key(&run.key()));
@@ -68,16 +95,9 @@ fn run_all(
         let Optimum { value, is_proved, estimate, .. } = *jobs[places[&run.key()]].optimum;
         (run.optimum, run.is_proved, run.estimate) = (value, is_proved, estimate);
     }
-    let present: HashSet<Key> = all.iter().map(Measurement::key).collect();
-    let missing: Vec<&Job<'_>> = jobs.iter().filter(|job| !present.contains(&job.key())).collect();
     let names: HashSet<_> = stored.iter().map(|(name, _)| name).collect();
     let is_outdated = |key: Key| !stored.contains(&key) && names.contains(&key.0);
-    output::note_outdated(missing.iter().filter(|job| is_outdated(job.key())).count(), ("run", "runs"));
-    all.extend(make_runs(&path, &missing, steps, interrupt)?);
-    all.sort_by_key(|run| places[&run.key()]);
-    take_best_bounds(&mut all);
-    let names: Vec<&str> = sets.iter().map(|(set, _)| set.name.as_str()).collect();
-    write_results(options, &all, &names)?;
+    output::note_outdated(jobs.iter().filter(|job| is_outdated(job.key())).count(), ("run", "runs"));
     Ok(all)
 }
 
@@ -106,30 +126,37 @@ fn jobs<'a>(set: &'a DataSet, contenders: &'a [Contender], optima: &'a Optima) -
 
 /// Makes runs and appends each to the file.
 fn make_runs(
+    workers: &Workers,
     path: &Path,
     jobs: &[&Job<'_>],
     steps: usize,
     interrupt: &AtomicBool,
 ) -> Result<Vec<Measurement>, Failure> {
     let progress = Progress::begin(jobs.len(), "runs");
-    let file = OpenOptions::new().create(true).append(true).open(path);
-    let file = Mutex::new(file.map_err(|source| Error::Write { path: path.to_path_buf(), source })?);
-    let make = |job: &&Job<'_>| {
+    let mut file = None;
+    workers.tell(|| {
+        let opened = OpenOptions::new().create(true).append(true).open(path);
+        file = Some(opened.map_err(|source| Error::Write { path: path.to_path_buf(), source })?);
+        Ok::<(), Error>(())
+    })?;
+    let make = |place: usize| {
         check(interrupt)?;
-        let run = job.measure(steps)?;
-        let line = serde_json::to_string(&run)? + "\n";
-        if let Ok(mut file) = file.lock() {
+        Ok::<String, Failure>(serde_json::to_string(&jobs[place].measure(steps)?)? + "\n")
+    };
+    let keep = |_: usize, line: &String| {
+        if let Some(file) = &mut file {
             file.write_all(line.as_bytes())?;
         }
         progress.advance();
-        Ok(run)
+        Ok(())
     };
-    jobs.par_iter().map(make).collect()
+    let lines: Vec<String> = workers.map(jobs.len(), make, keep)?;
+    lines.iter().map(|line| Ok(serde_json::from_str(line)?)).collect()
 }
 
 fn check(interrupt: &AtomicBool) -> Result<(), Failure> {
     if interrupt.load(Ordering::Relaxed) {
-        return Err(Failure::run("interrupted; the same command continues"));
+        return Err(Failure::run(INTERRUPTED));
     }
     Ok(())
 }
@@ -139,25 +166,30 @@ fn optimum_name(data_set: &str, example: &Example, is_validation: bool) -> Strin
     format!("{data_set}/{}{}", if is_validation { "validation/" } else { "" }, example.name)
 }
 
+/// All instances of a data set under their names in the file of optima.
+fn named_examples(set: &DataSet) -> impl Iterator<Item = (String, &Example)> {
+    let test = set.test.iter().map(|example| (example, false));
+    let all = test.chain(set.validation.iter().map(|example| (example, true)));
+    all.map(|(example, is_validation)| (optimum_name(&set.name, example, is_validation), example))
+}
+
 /// The optima of all instances, from `optima.json` where the file has them.
-fn find_optima(folder: &Path, sets: &[DataSet], interrupt: &AtomicBool) -> Result<Optima, Failure> {
-    let optima = Mutex::new(Optima::open(&folder.join("optima.json"))?);
-    let progress = Progress::begin(sets.iter().map(|set| set.test.len() + set.validation.len()).sum(), "optima");
+fn find_optima(workers: &Workers, folder: &Path, sets: &[DataSet], interrupt: &AtomicBool) -> Result<Optima, Failure> {
+    let optima = Mutex::new(Optima::open(&folder.join("optima.json"), workers)?);
+    let examples: Vec<(String, &Example)> = sets.iter().flat_map(named_examples).collect();
+    let progress = Progress::begin(examples.len(), "optima");
     let limits = Limits { seconds: Some(MOST_SECONDS), ..Limits::default() };
-    let find = |name: &str, example: &Example, is_validation: bool| {
-        check(interrupt)?;
-        Optima::find(&optima, &optimum_name(name, example, is_validation), example, &limits)?;
+    let seen = || {
         progress.advance();
-        Ok::<_, Failure>(())
+        if interrupt.load(Ordering::Relaxed) { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     };
-    let found = sets.iter().try_for_each(|DataSet { name, test, validation }| {
-        test.par_iter().try_for_each(|example| find(name, example, false))?;
-        validation.par_iter().try_for_each(|example| find(name, example, true))
-    });
+    let found = Optima::find_all(&optima, workers, &examples, &limits, seen);
     let mut optima = optima.into_inner().unwrap_or_else(PoisonError::into_inner);
     optima.write()?;
-    found?;
     drop(progress);
+    if found?.is_none() {
+        return Err(Failure::run(INTERRUPTED));
+    }
     output::note_outdated(optima.outdated(), ("optimum", "optima"));
     Ok(optima)
 }

@@ -8,6 +8,7 @@ use crate::campaign::run_campaign;
 use crate::contenders::{DataSet, Options};
 use crate::failure::Failure;
 use crate::output;
+use crate::ranks::Ranks;
 
 /// Compare the methods on generated instances of two families
 #[derive(Args)]
@@ -21,7 +22,7 @@ pub(crate) struct Demo {
 }
 
 impl Demo {
-    pub(crate) fn run(self, command: String) -> Result<(), Failure> {
+    pub(crate) fn run(self, command: String, ranks: &Ranks) -> Result<(), Failure> {
         let methods = "auto,network,component,aggregated,constant,descent,adam";
         let options = Options::new(self.out, methods, &[1.0, 10.0, 100.0, 1000.0], command);
         let sets: Result<Vec<DataSet>, Failure> = ["mc-sml-40", "ga-10-100"]
@@ -30,6 +31,6 @@ impl Demo {
             .collect();
         let contenders = options.contenders()?;
         output::note("20 instances each of network design and generalised assignment, seven methods, 100 steps");
-        run_campaign(&options, sets?, &|_| contenders.clone()).map(drop)
+        run_campaign(ranks, &options, sets?, &|_| contenders.clone()).map(drop)
     }
 }

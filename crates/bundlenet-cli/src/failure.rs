@@ -24,6 +24,16 @@ impl Failure {
         Self::Run(message.to_string())
     }
 
+    /// The same failure with the name of the process that it is of.
+    #[cfg(feature = "mpi")]
+    pub(crate) fn of(self, process: &str) -> Self {
+        match self {
+            Self::Input(message) => Self::Input(format!("{process}: {message}")),
+            Self::Run(message) => Self::Run(format!("{process}: {message}")),
+            reported => reported,
+        }
+    }
+
     /// Prints the message and returns the exit code.
     pub(crate) fn report(self) -> u8 {
         let (message, code) = match self {
@@ -37,6 +47,15 @@ impl Failure {
     }
 }
 
+impl Display for Failure {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Input(message) | Self::Run(message) => formatter.write_str(message),
+            Self::Reported(code) => write!(formatter, "exit code {code}"),
+        }
+    }
+}
+
 impl From<InvalidSetting> for Failure {
     fn from(error: InvalidSetting) -> Self {
         Self::input(error)
@@ -46,7 +65,9 @@ impl From<InvalidSetting> for Failure {
 impl From<Error> for Failure {
     fn from(error: Error) -> Self {
         match error {
-            Error::Write { .. } | Error::Training { .. } | Error::Example { .. } => Self::run(error),
+            Error::Write { .. } | Error::Training { .. } | Error::Example { .. } | Error::Elsewhere { .. } => {
+                Self::run(error)
+            }
             _ => Self::input(error),
         }
     }

@@ -27,6 +27,8 @@ mod paper;
 mod plot;
 mod prices;
 mod primal;
+#[cfg_attr(not(feature = "mpi"), path = "ranks_missing.rs")]
+mod ranks;
 mod reference;
 mod report;
 mod reproduce;
@@ -39,6 +41,9 @@ mod train;
 use std::ffi::OsString;
 
 use clap::{Parser, Subcommand};
+
+use crate::failure::Failure;
+use crate::ranks::Ranks;
 
 /// Minimise convex nonsmooth functions, above all Lagrangian duals.
 #[derive(Parser)]
@@ -69,34 +74,37 @@ enum Command {
 /// Runs the program and returns its exit code. The first argument is the name or the path of the program.
 pub fn run<Argument: Into<OsString> + Clone>(arguments: impl IntoIterator<Item = Argument>) -> u8 {
     let arguments: Vec<OsString> = arguments.into_iter().map(Into::into).collect();
+    let ranks = Ranks::start();
     let program = match Program::try_parse_from(&arguments) {
         Ok(program) => program,
         Err(error) => {
-            // The exit code is enough if the message cannot be written.
-            let _ = error.print();
-            return u8::try_from(error.exit_code()).unwrap_or(2);
+            if ranks.is_leader() {
+                // The exit code is enough if the message cannot be written.
+                let _ = error.print();
+            }
+            let code = u8::try_from(error.exit_code()).unwrap_or(2);
+            return ranks.end(if code == 0 { Ok(()) } else { Err(Failure::Reported(code)) });
         }
     };
     let line = command_line(&arguments);
     let result = match program.command {
-        Command::Solve(command) => command.run(),
-        Command::Train(command) => command.run(),
+        Command::Solve(command) => command.run(&ranks),
+        Command::Train(command) => command.run(&ranks),
+        Command::Demo(command) => command.run(line, &ranks),
+        Command::Reproduce(command) => command.run(line, &ranks),
+        Command::Bench(command) => command.run(line, &ranks),
+        Command::Reference(command) => command.run(&ranks),
+        // The other commands have nothing to share.
+        _ if !ranks.is_leader() => Ok(()),
         Command::Metrics(command) => command.run(),
         Command::Models(command) => command.run(),
         Command::Model(command) => command.run(),
-        Command::Demo(command) => command.run(line),
-        Command::Reproduce(command) => command.run(line),
-        Command::Bench(command) => command.run(line),
-        Command::Reference(command) => command.run(),
         Command::Inspect(command) => command.run(),
         Command::Evaluate(command) => command.run(),
         Command::Generate(command) => command.run(),
         Command::Convert(command) => command.run(),
     };
-    match result {
-        Ok(()) => 0,
-        Err(failure) => failure.report(),
-    }
+    ranks.end(result)
 }
 
 /// The command as a user types it into a shell, whatever the path of the program.

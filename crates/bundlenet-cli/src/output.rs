@@ -2,12 +2,26 @@
 
 use std::io::{self, Write};
 use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use bundlenet::{Error, Oracle, Sense};
 use bundlenet_problems::Problem;
 use serde::Serialize;
 
 use crate::failure::Failure;
+
+/// Whether this process prints nothing and writes no file: another one does it for all.
+static IS_SILENT: AtomicBool = AtomicBool::new(false);
+
+/// From now on this process prints nothing and writes no file.
+#[cfg(feature = "mpi")]
+pub(crate) fn silence() {
+    IS_SILENT.store(true, Ordering::Relaxed);
+}
+
+fn is_silent() -> bool {
+    IS_SILENT.load(Ordering::Relaxed)
+}
 
 /// Prints one JSON value on a line of its own.
 pub(crate) fn json(result: &impl Serialize) -> Result<(), Failure> {
@@ -16,11 +30,17 @@ pub(crate) fn json(result: &impl Serialize) -> Result<(), Failure> {
 
 /// Prints a line of text.
 pub(crate) fn line(text: &str) -> Result<(), Failure> {
+    if is_silent() {
+        return Ok(());
+    }
     Ok(io::stdout().lock().write_all(format!("{text}\n").as_bytes())?)
 }
 
 /// Prints a message to standard error.
 pub(crate) fn note(text: &str) {
+    if is_silent() {
+        return;
+    }
     // A message that cannot be written does not end the work.
     let _ = writeln!(io::stderr(), "{text}");
 }
@@ -34,6 +54,9 @@ pub(crate) fn table(rows: &[(&str, String)]) -> Result<(), Failure> {
 
 /// Writes a file.
 pub(crate) fn file(path: &Path, text: &str) -> Result<(), Failure> {
+    if is_silent() {
+        return Ok(());
+    }
     Ok(std::fs::write(path, text).map_err(|source| Error::Write { path: path.to_path_buf(), source })?)
 }
 

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use bundlenet::train::{Optima, Optimum, not_proved};
 use bundlenet::{Error, Limits, Settings, Solver};
@@ -12,7 +13,8 @@ use clap::Args;
 use crate::failure::Failure;
 use crate::input::SenseName;
 use crate::output;
-use crate::run::{Progress, interrupt_flag};
+use crate::ranks::Ranks;
+use crate::run::{Progress, interrupt_flag, use_threads};
 
 /// Compute dual optima to a relative 1e-9; continues after an interruption
 #[derive(Args)]
@@ -34,50 +36,61 @@ pub(crate) struct Reference {
     time_limit: f64,
 }
 
+/// An optimum and whether it is new, or whether an input is at fault, with a message. Nothing after an interrupt.
+type Found = (Option<(Optimum, bool)>, Option<(bool, String)>);
+
+fn lock(optima: &Mutex<Optima>) -> MutexGuard<'_, Optima> {
+    optima.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
 impl Reference {
-    pub(crate) fn run(self) -> Result<(), Failure> {
-        let files = self.instances()?;
-        output::check_output("--out", &self.out, files.values().map(PathBuf::as_path))?;
-        let mut optima = Optima::open(&self.out)?;
+    pub(crate) fn run(self, ranks: &Ranks) -> Result<(), Failure> {
+        let files: Vec<(String, PathBuf)> = self.instances()?.into_iter().collect();
+        output::check_output("--out", &self.out, files.iter().map(|(_, path)| path.as_path()))?;
+        let workers = ranks.workers().one_at_a_time();
         let limits = Limits { seconds: Some(self.time_limit), ..Limits::default() };
         let settings = Settings { limits, ..Settings::exact() };
         let _ = Solver::new(settings.clone())?;
+        use_threads(ranks, None)?;
+        let optima = Mutex::new(Optima::open(&self.out, &workers)?);
         let interrupt = interrupt_flag();
         let progress = Progress::begin(files.len(), "optima");
-        let (mut computed, mut found, mut unreadable) = (0, vec![], None);
-        for (name, path) in &files {
-            let (optimum, is_new) = match self.find(name, path, &mut optima, &settings, interrupt) {
-                Ok(found) => found,
-                // One unreadable file must not cost the optima of the others.
-                Err(failure) => {
-                    unreadable.get_or_insert(failure);
-                    progress.advance();
-                    continue;
-                }
-            };
+        let (mut computed, mut found, mut unreadable) = (0, BTreeMap::new(), None);
+        let find = |index: usize| -> Result<Found, Failure> {
+            let (name, path) = &files[index];
             if interrupt.load(Ordering::Relaxed) {
-                break;
+                return Ok(Found::default());
             }
-            if is_new {
-                optima.insert(name, optimum.clone())?;
-                computed += 1;
-            }
-            found.push((name, optimum));
+            Ok(match self.find(name, path, &optima, &settings, interrupt) {
+                // An interrupted run has no optimum.
+                Ok((_, true)) if interrupt.load(Ordering::Relaxed) => Found::default(),
+                Ok((optimum, is_new)) => (Some((optimum, is_new)), None),
+                // One unreadable file must not cost the optima of the others.
+                Err(failure) => (None, Some((matches!(failure, Failure::Input(_)), failure.to_string()))),
+            })
+        };
+        let done = |index: usize, (optimum, failure): &Found| {
             progress.advance();
-        }
+            if let Some((is_input, message)) = failure {
+                unreadable.get_or_insert(if *is_input { Failure::input(message) } else { Failure::run(message) });
+            }
+            let Some((optimum, is_new)) = optimum else { return Ok(()) };
+            let name = &files[index].0;
+            found.insert(name, optimum.clone());
+            if *is_new {
+                computed += 1;
+                lock(&optima).insert(name, optimum.clone())?;
+            }
+            Ok(())
+        };
+        workers.map(files.len(), find, done)?;
         drop(progress);
+        if !workers.is_leader() {
+            return Ok(());
+        }
+        let mut optima = optima.into_inner().unwrap_or_else(PoisonError::into_inner);
         optima.write()?;
-        output::note_outdated(optima.outdated(), ("optimum", "optima"));
-        let proved = found.iter().filter(|(_, optimum)| optimum.is_proved).count();
-        let not_proved = not_proved(found.iter().map(|(_, optimum)| (optimum.is_proved, optimum.estimate)));
-        let mut rows = vec![
-            ("file", self.out.display().to_string()),
-            ("optima", optima.count().to_string()),
-            ("computed now", computed.to_string()),
-            ("proved to 1e-9", proved.to_string()),
-        ];
-        rows.extend(not_proved.map(|not_proved| ("not proved", not_proved)));
-        output::table(&rows)?;
+        self.report(&optima, computed, &found)?;
         if interrupt.load(Ordering::Relaxed) {
             let left = files.len() - found.len();
             return Err(Failure::run(format!("interrupted with {left} instances left; the same command continues")));
@@ -86,12 +99,26 @@ impl Reference {
         self.check_all_solved(&found, files.len())
     }
 
+    fn report(&self, optima: &Optima, computed: usize, found: &BTreeMap<&String, Optimum>) -> Result<(), Failure> {
+        output::note_outdated(optima.outdated(), ("optimum", "optima"));
+        let proved = found.values().filter(|optimum| optimum.is_proved).count();
+        let not_proved = not_proved(found.values().map(|optimum| (optimum.is_proved, optimum.estimate)));
+        let mut rows = vec![
+            ("file", self.out.display().to_string()),
+            ("optima", optima.count().to_string()),
+            ("computed now", computed.to_string()),
+            ("proved to 1e-9", proved.to_string()),
+        ];
+        rows.extend(not_proved.map(|not_proved| ("not proved", not_proved)));
+        output::table(&rows)
+    }
+
     /// The optimum of an instance, and whether it is from a new run.
     fn find(
         &self,
         name: &str,
         path: &Path,
-        optima: &mut Optima,
+        optima: &Mutex<Optima>,
         settings: &Settings,
         interrupt: &AtomicBool,
     ) -> Result<(Optimum, bool), Failure> {
@@ -100,7 +127,7 @@ impl Reference {
         let problem = Problem::read(path, options)?;
         let mut dual = problem.dual();
         let fingerprint = example_of(name, problem).fingerprint()?;
-        if let Some(found) = optima.of_data(name, &fingerprint).filter(|found| found.is_solved()) {
+        if let Some(found) = lock(optima).of_data(name, &fingerprint).filter(|found| found.is_solved()) {
             return Ok((found.clone(), false));
         }
         let solution = Solver::new(settings.clone())?.interrupt(interrupt).solve(&mut *dual)?;
@@ -109,7 +136,7 @@ impl Reference {
         Ok((optimum, true))
     }
 
-    fn check_all_solved(&self, found: &[(&String, Optimum)], count: usize) -> Result<(), Failure> {
+    fn check_all_solved(&self, found: &BTreeMap<&String, Optimum>, count: usize) -> Result<(), Failure> {
         let open: Vec<_> = found.iter().filter(|(_, optimum)| !optimum.is_solved()).collect();
         let Some((first, _)) = open.first() else { return Ok(()) };
         Err(Failure::run(format!(

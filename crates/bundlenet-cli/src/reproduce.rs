@@ -14,6 +14,8 @@ use crate::campaign::run_campaign;
 use crate::contenders::{DataSet, Options, network};
 use crate::experiment::{Choice, Contender, Mean, Measurement, digits, head, rows};
 use crate::failure::Failure;
+use crate::ranks::Ranks;
+use crate::run::use_threads;
 use crate::seeds::{Spread, folder_of, share_optima};
 use crate::train::{Show, train_shown};
 use crate::{output, paper};
@@ -69,7 +71,7 @@ enum Table {
 }
 
 impl Reproduce {
-    pub(crate) fn run(mut self, command: String) -> Result<(), Failure> {
+    pub(crate) fn run(mut self, command: String, ranks: &Ranks) -> Result<(), Failure> {
         self.command = command;
         let families = match (self.families.is_empty(), self.table) {
             (false, _) => self.families.clone(),
@@ -78,42 +80,43 @@ impl Reproduce {
         };
         let sets: Result<Vec<DataSet>, Failure> = families.iter().map(|family| self.data_set(*family)).collect();
         match self.table {
-            Table::Main => self.main(&families, sets?),
-            Table::Cross => self.cross(sets?),
-            Table::Grid => self.grid(sets?),
-            Table::Sampling => self.sampling(&families, sets?),
+            Table::Main => self.main(ranks, &families, sets?),
+            Table::Cross => self.cross(ranks, sets?),
+            Table::Grid => self.grid(ranks, sets?),
+            Table::Sampling => self.sampling(ranks, &families, sets?),
         }
     }
 
-    fn main(&self, families: &[Family], sets: Vec<DataSet>) -> Result<(), Failure> {
+    fn main(&self, ranks: &Ranks, families: &[Family], sets: Vec<DataSet>) -> Result<(), Failure> {
         let names = "auto,hybrid,component,aggregated,hard,balancing,soft,constant,descent,adam";
         let options = self.options(names, &DECADES);
         let methods = options.contenders()?;
         let own = self.load_models(families)?;
         let general = network(&Model::general(), "general")?;
-        run_campaign(&options, sets, &|name| {
+        run_campaign(ranks, &options, sets, &|name| {
             let special = own.iter().filter(|model| model.name == format!("network {name}"));
             special.chain([&general]).chain(&methods).cloned().collect()
         })
         .map(drop)
     }
 
-    fn cross(&self, sets: Vec<DataSet>) -> Result<(), Failure> {
+    fn cross(&self, ranks: &Ranks, sets: Vec<DataSet>) -> Result<(), Failure> {
         let mut models = self.load_models(&Family::PAPER)?;
         models.push(network(&Model::general(), "general")?);
-        run_campaign(&self.options("", &[]), sets, &|_| models.clone()).map(drop)
+        run_campaign(ranks, &self.options("", &[]), sets, &|_| models.clone()).map(drop)
     }
 
-    fn grid(&self, sets: Vec<DataSet>) -> Result<(), Failure> {
+    fn grid(&self, ranks: &Ranks, sets: Vec<DataSet>) -> Result<(), Failure> {
         let options = self.options("hard,balancing,soft,constant,descent,adam", &HALF_DECADES);
         let methods = options.contenders()?;
         let names: Vec<String> = sets.iter().map(|set| set.name.clone()).collect();
-        let runs = run_campaign(&options, sets, &|_| methods.clone())?;
+        let runs = run_campaign(ranks, &options, sets, &|_| methods.clone())?;
         grid_table(&options, &names, runs)
     }
 
     /// Trains six variants of the paper's network, with each seed, and compares them.
-    fn sampling(&self, families: &[Family], sets: Vec<DataSet>) -> Result<(), Failure> {
+    fn sampling(&self, ranks: &Ranks, families: &[Family], sets: Vec<DataSet>) -> Result<(), Failure> {
+        use_threads(ranks, None)?;
         let mut models: Vec<(&str, Contender)> = vec![];
         for family in families {
             let mut before = None;
@@ -126,7 +129,7 @@ impl Reproduce {
                     );
                     let name =
                         if self.seeds > 1 { format!("{}, seed {seed}", settings.name) } else { settings.name.clone() };
-                    let model = trained(&settings, &folder, before.as_deref())?;
+                    let model = trained(ranks, &settings, &folder, before.as_deref())?;
                     models.push((family.name(), network(&model, &name)?));
                     before = Some(folder);
                 }
@@ -134,7 +137,7 @@ impl Reproduce {
         }
         let names: Vec<String> = sets.iter().map(|set| set.name.clone()).collect();
         let options = self.options("", &[]);
-        let runs = run_campaign(&options, sets, &|name| {
+        let runs = run_campaign(ranks, &options, sets, &|name| {
             let own = models.iter().filter(|(family, _)| *family == name);
             own.map(|(_, contender)| contender.clone()).collect()
         })?;
@@ -213,12 +216,17 @@ const QUICK_UPDATES: usize = 4000;
 const QUICK_RATE: f64 = 1e-3;
 
 /// Trains, or continues a training, and loads its last model. `before` is a training on the same data.
-fn trained(settings: &TrainSettings, folder: &Path, before: Option<&Path>) -> Result<Arc<Model>, Failure> {
+fn trained(
+    ranks: &Ranks,
+    settings: &TrainSettings,
+    folder: &Path,
+    before: Option<&Path>,
+) -> Result<Arc<Model>, Failure> {
     if let Some(before) = before {
         share_optima(before, folder)?;
     }
     output::note(&format!("training {}", folder.display()));
-    let show = Show { is_resumed: true, is_quiet: false, is_over: &|| false };
+    let show = Show { ranks, is_resumed: true, is_quiet: false, is_over: &|| false };
     if train_shown(settings, folder, &show)? == Finished::Interrupted {
         return Err(Failure::run("interrupted; the same command continues"));
     }

@@ -10,10 +10,11 @@ use indicatif::{ProgressBar, ProgressStyle};
 
 use crate::failure::Failure;
 use crate::output;
+use crate::ranks::Ranks;
 
 /// Sets the number of threads, before any work begins.
-pub(crate) fn use_threads(threads: Option<u16>) -> Result<(), Failure> {
-    let Some(threads) = threads else { return Ok(()) };
+pub(crate) fn use_threads(ranks: &Ranks, threads: Option<u16>) -> Result<(), Failure> {
+    let Some(threads) = ranks.threads(threads) else { return Ok(()) };
     rayon::ThreadPoolBuilder::new().num_threads(threads.into()).build_global().map_err(Failure::run)
 }
 

@@ -1,5 +1,6 @@
 //! `bundlenet solve`: the best dual bound of one or many instances.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -7,10 +8,12 @@ use bundlenet::{Error, Journal, Limits, Log, Method, Oracle, Settings, Solution,
 use bundlenet_problems::Problem;
 use clap::Args;
 use indicatif::ProgressBar;
+use serde::{Deserialize, Serialize};
 
 use crate::failure::Failure;
 use crate::input::{BlockOptions, Reading, Start, is_model, read_start};
 use crate::options::MethodOptions;
+use crate::ranks::Ranks;
 use crate::run::{bar, interrupt_flag, use_threads};
 use crate::solve_report::Report;
 use crate::{blocks, output, primal};
@@ -82,9 +85,12 @@ pub(crate) struct Solve {
 /// Results so far, and what went wrong on the way.
 #[derive(Default)]
 struct Results {
-    reports: Vec<Report>,
+    /// The reports as JSON.
+    reports: Vec<String>,
     /// The first failure that is reported at the end.
     failure: Option<Failure>,
+    /// The first oracle that failed.
+    failed: Option<Failure>,
     /// The largest exit code of the failures that were reported at once.
     code: u8,
 }
@@ -101,37 +107,110 @@ impl Results {
             self.failure.get_or_insert(failure);
         }
     }
+
+    /// Takes the text of a report.
+    fn take(&mut self, text: &Text, bar: &ProgressBar) {
+        if let Some(message) = &text.unsafe_bound {
+            self.report(bar, Failure::run(message));
+        }
+        self.reports.push(text.json.clone());
+        if let Some(message) = &text.failed {
+            self.failed.get_or_insert(Failure::run(message));
+        }
+    }
+}
+
+/// A report as text, which travels between processes.
+#[derive(Serialize, Deserialize)]
+struct Text {
+    line: String,
+    json: String,
+    /// Why there is no safe bound.
+    unsafe_bound: Option<String>,
+    /// Why the oracle failed.
+    failed: Option<String>,
+}
+
+impl Text {
+    fn new(report: &Report) -> Result<Self, Failure> {
+        let named = |message: String| format!("{}: {message}", report.subject.file);
+        let has_failed = report.status == Status::OracleFailed;
+        Ok(Self {
+            line: report.one_line(),
+            json: serde_json::to_string(report)?,
+            unsafe_bound: report.unsafe_bound.as_ref().map(|error| named(error.to_string())),
+            failed: has_failed.then(|| named(report.failure.clone().unwrap_or_default())),
+        })
+    }
 }
 
 impl Solve {
-    pub(crate) fn run(self) -> Result<(), Failure> {
+    pub(crate) fn run(self, ranks: &Ranks) -> Result<(), Failure> {
         let settings = self.settings()?;
         self.check_single_files()?;
         self.check_outputs()?;
-        use_threads(self.threads)?;
+        use_threads(ranks, self.threads)?;
         let interrupt = interrupt_flag();
         let mut results = Results::default();
         let bar = bar(self.files.len(), "instances");
-        // The runs of a network share a batch.
-        let is_batch = matches!(settings.method, Method::Network(_)) && !self.files.iter().any(|file| is_model(file));
-        let group_size = if is_batch { 64 } else { 1 };
-        for group in self.files.chunks(group_size) {
-            // Runs under way have ended with their best points; the others do not begin.
-            if !results.reports.is_empty() && interrupt.load(Ordering::Relaxed) {
-                break;
-            }
-            for solved in self.solve_group(group, &settings, interrupt) {
-                match solved {
-                    Ok(report) => self.accept(report, &mut results, &bar)?,
-                    // One unreadable file of many must not cost the others.
-                    Err(failure) if self.files.len() > 1 => results.report(&bar, failure),
-                    Err(failure) => return Err(failure),
-                }
-                bar.inc(1);
-            }
+        if let [file] = &self.files[..] {
+            let Some(report) = self.solve_one(file, &settings, interrupt, Some(ranks))? else { return Ok(()) };
+            self.accept(report, &mut results, &bar)?;
+        } else {
+            self.solve_many(&settings, interrupt, ranks, (&mut results, &bar))?;
         }
         bar.finish_and_clear();
-        self.finish(results)
+        if ranks.is_leader() { self.finish(results) } else { Ok(()) }
+    }
+
+    /// Solves several files, in groups, and prints a line for each in their order.
+    fn solve_many(
+        &self,
+        settings: &Settings,
+        interrupt: &'static AtomicBool,
+        ranks: &Ranks,
+        (results, bar): (&mut Results, &ProgressBar),
+    ) -> Result<(), Failure> {
+        // The runs of a network share a batch.
+        let is_batch = matches!(settings.method, Method::Network(_)) && !self.files.iter().any(|file| is_model(file));
+        let groups: Vec<&[PathBuf]> = self.files.chunks(if is_batch { 64 } else { 1 }).collect();
+        let solve = |group: usize| -> Result<Vec<Solved>, Failure> {
+            // Runs under way have ended with their best points; the others do not begin.
+            if group > 0 && interrupt.load(Ordering::Relaxed) {
+                return Ok(vec![]);
+            }
+            Ok(self.solve_group(groups[group], settings, interrupt).into_iter().map(solved).collect())
+        };
+        // Groups that are done before an earlier one.
+        let mut waiting = BTreeMap::new();
+        let mut next = 0;
+        let done = |group: usize, solved: &Vec<Solved>| {
+            waiting.insert(group, solved.clone());
+            while let Some(solved) = waiting.remove(&next) {
+                next += 1;
+                for one in solved {
+                    self.accept_one_of_many(one, results, bar)?;
+                    bar.inc(1);
+                }
+            }
+            Ok(())
+        };
+        ranks.workers().one_at_a_time().map(groups.len(), solve, done)?;
+        Ok(())
+    }
+
+    /// Prints a line, or reports a failure. One unreadable file of many must not cost the others.
+    fn accept_one_of_many(&self, solved: Solved, results: &mut Results, bar: &ProgressBar) -> Result<(), Failure> {
+        let (text, (is_input, message)) = solved;
+        let Ok(text) = serde_json::from_str::<Text>(&text) else {
+            results.report(bar, if is_input { Failure::input(message) } else { Failure::run(message) });
+            return Ok(());
+        };
+        results.take(&text, bar);
+        if !self.json {
+            bar.suspend(|| output::line(&text.line))?;
+        }
+        Ok(())
     }
 
     /// Refuses options for a single instance if there are several.
@@ -194,13 +273,9 @@ impl Solve {
 
     /// Prints a result and writes its files.
     fn accept(&self, mut report: Report, results: &mut Results, bar: &ProgressBar) -> Result<(), Failure> {
-        if let Some(error) = &report.unsafe_bound {
-            results.report(bar, Failure::run(format!("{}: {error}", report.subject.file)));
-        }
+        results.take(&Text::new(&report)?, bar);
         results.keep(report.unsaved.take().map_or(Ok(()), |error| Err(error.into())));
-        if self.files.len() > 1 && !self.json {
-            bar.suspend(|| output::line(&report.one_line()))?;
-        } else if !self.json {
+        if !self.json {
             output::table(&report.rows())?;
         }
         if let Some(path) = &self.save_multipliers {
@@ -225,22 +300,17 @@ impl Solve {
             });
             results.keep(output::file(path, &prices.svg(&name)));
         }
-        results.reports.push(report);
         Ok(())
     }
 
     fn finish(&self, results: Results) -> Result<(), Failure> {
-        let Results { reports, failure, code } = results;
+        let Results { reports, failure, failed, code } = results;
         if self.json {
             match reports.as_slice() {
-                [report] if self.files.len() == 1 => output::json(report)?,
-                reports => output::json(&reports)?,
+                [report] if self.files.len() == 1 => output::line(report)?,
+                reports => output::line(&format!("[{}]", reports.join(",")))?,
             }
         }
-        let failed = reports.iter().find(|report| report.status == Status::OracleFailed).map(|report| {
-            let reason = report.failure.clone().unwrap_or_default();
-            Failure::run(format!("{}: {reason}", report.subject.file))
-        });
         match failure.or(failed) {
             Some(failure) => Err(failure),
             None if code > 0 => Err(Failure::Reported(code)),
@@ -255,7 +325,7 @@ impl Solve {
         interrupt: &'static AtomicBool,
     ) -> Vec<Result<Report, Failure>> {
         if let [file] = files {
-            return vec![self.solve_one(file, settings, interrupt)];
+            return vec![self.solve_one(file, settings, interrupt, None).and_then(|report| report.ok_or_else(nothing))];
         }
         let solver = match Solver::new(settings.clone()) {
             Ok(solver) => solver.interrupt(interrupt),
@@ -289,22 +359,40 @@ impl Solve {
         Ok(problem)
     }
 
-    fn solve_one(&self, file: &Path, settings: &Settings, interrupt: &'static AtomicBool) -> Result<Report, Failure> {
+    /// Solves an instance, with ranks for its components if there are any. `None` on a rank that is not the first.
+    fn solve_one(
+        &self,
+        file: &Path,
+        settings: &Settings,
+        interrupt: &'static AtomicBool,
+        ranks: Option<&Ranks>,
+    ) -> Result<Option<Report>, Failure> {
         self.blocks.check(file)?;
         if is_model(file) {
-            return self.solve_model(file, settings, interrupt);
+            return self.solve_model(file, settings, interrupt, ranks);
         }
         let problem = self.read(file)?;
         let mut dual = problem.dual();
         let head = self.header(file, &sizes(&problem), &*dual);
-        let (solution, unsaved) = self.solve_dual(&mut *dual, &head, Start::default(), settings, interrupt)?;
+        let solve = |dual: &mut dyn Oracle| self.solve_dual(dual, &head, Start::default(), settings, interrupt);
+        let solved = match ranks {
+            Some(ranks) => ranks.solve(&mut *dual, settings.primal, solve),
+            None => Some(solve(&mut *dual)),
+        };
+        let Some((solution, unsaved)) = solved.transpose()? else { return Ok(None) };
         let mut report = Report::new(file, &problem, settings.method.name(), solution, self.safe);
         report.unsaved = unsaved;
-        Ok(report)
+        Ok(Some(report))
     }
 
     /// Solves the dual of a model file.
-    fn solve_model(&self, file: &Path, settings: &Settings, interrupt: &'static AtomicBool) -> Result<Report, Failure> {
+    fn solve_model(
+        &self,
+        file: &Path,
+        settings: &Settings,
+        interrupt: &'static AtomicBool,
+        ranks: Option<&Ranks>,
+    ) -> Result<Option<Report>, Failure> {
         let refused =
             [("--safe", self.safe), ("--prices", self.prices.is_some()), ("--picture", self.picture.is_some())];
         if let Some((option, _)) = refused.iter().find(|(_, is_given)| *is_given) {
@@ -313,7 +401,12 @@ impl Solve {
         }
         blocks::solve(file, &self.blocks, (settings, interrupt, self.quiet), &mut |dual, sizes, start, settings| {
             let head = self.header(file, sizes, dual);
-            self.solve_dual(dual, &head, start, settings, interrupt)
+            let solve = |dual: &mut dyn Oracle| self.solve_dual(dual, &head, start, settings, interrupt);
+            match ranks {
+                Some(ranks) => ranks.solve(dual, settings.primal, solve),
+                None => Some(solve(dual)),
+            }
+            .transpose()
         })
     }
 
@@ -367,6 +460,21 @@ impl Solve {
             self.tolerance
         )
     }
+}
+
+/// A report as JSON of its [`Text`], or whether an input is at fault, with a message.
+type Solved = (String, (bool, String));
+
+fn solved(report: Result<Report, Failure>) -> Solved {
+    let text = report.and_then(|report| Ok(serde_json::to_string(&Text::new(&report)?)?));
+    match text {
+        Ok(text) => (text, (false, String::new())),
+        Err(failure) => (String::new(), (matches!(failure, Failure::Input(_)), failure.to_string())),
+    }
+}
+
+fn nothing() -> Failure {
+    Failure::run("expected a report, found none")
 }
 
 /// Family and sizes of a problem.

@@ -14,6 +14,7 @@ use clap::Args;
 
 use crate::failure::Failure;
 use crate::monitor::Monitor;
+use crate::ranks::Ranks;
 use crate::run::{PERIOD, interrupt_flag, use_threads};
 use crate::{output, seeds};
 
@@ -67,7 +68,7 @@ fn load(settings: &DataSettings) -> Result<(Vec<Example>, Vec<Example>), Failure
 }
 
 impl Train {
-    pub(crate) fn run(self) -> Result<(), Failure> {
+    pub(crate) fn run(self, ranks: &Ranks) -> Result<(), Failure> {
         let settings = self.settings()?;
         let Some(folder) = self.out.as_ref().filter(|_| !self.print_config) else {
             let text = toml::to_string(&settings).map_err(Failure::run)?;
@@ -75,14 +76,16 @@ impl Train {
             let unset = if unset.is_empty() { String::new() } else { format!("\n# not set: {}", unset.join(", ")) };
             return output::line(&format!("{}{unset}", text.trim_end()));
         };
-        use_threads(self.threads)?;
+        use_threads(ranks, self.threads)?;
         let begin = Instant::now();
         let is_over = || self.time_limit.is_some_and(|limit| begin.elapsed().as_secs_f64() >= limit);
-        let show = Show { is_resumed: self.resume, is_quiet: self.quiet, is_over: &is_over };
+        let show = Show { ranks, is_resumed: self.resume, is_quiet: self.quiet, is_over: &is_over };
         let finished = if self.seeds == 1 {
             train_shown(&settings, folder, &show)?
         } else {
-            std::fs::create_dir_all(folder).map_err(|source| Error::Write { path: folder.clone(), source })?;
+            let make = || std::fs::create_dir_all(folder);
+            let failed = |source| Error::Write { path: folder.clone(), source };
+            ranks.workers().tell(|| make().map_err(failed))?;
             output::file(&folder.join("config.toml"), &toml::to_string(&settings).map_err(Failure::run)?)?;
             seeds::train_all(&settings, folder, self.seeds, &show)?
         };
@@ -188,6 +191,7 @@ fn set(table: &mut toml::Table, change: &str) -> Result<(), Failure> {
 
 /// How a training begins, shows its progress, and may end early.
 pub(crate) struct Show<'a> {
+    pub(crate) ranks: &'a Ranks,
     /// Whether it continues the training in the folder, if there is one.
     pub(crate) is_resumed: bool,
     pub(crate) is_quiet: bool,
@@ -206,8 +210,9 @@ pub(crate) fn train_shown(settings: &TrainSettings, folder: &Path, show: &Show<'
         let ends = interrupt.load(Ordering::Relaxed) || (show.is_over)();
         if ends { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     };
-    let finished =
-        with_ticks(&monitor, || train(settings, || load(&settings.data), folder, show.is_resumed, &observer));
+    let (workers, is_resumed) = (show.ranks.workers(), show.is_resumed);
+    let train = || train(settings, || load(&settings.data), folder, is_resumed, &observer, &workers);
+    let finished = with_ticks(&monitor, train);
     if let Ok(monitor) = monitor.into_inner() {
         monitor.finish()?;
     }

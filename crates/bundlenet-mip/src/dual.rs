@@ -201,4 +201,9 @@ impl Components for BlockDual {
     fn has_solutions(&self) -> bool {
         true
     }
+
+    /// HiGHS starts from its last solution of a block.
+    fn remembers(&self) -> bool {
+        true
+    }
 }

@@ -4,6 +4,7 @@ use std::ops::ControlFlow;
 use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use bundlenet::team::Workers;
 use bundlenet::train::{Event, Evolving, Finished, Loss, TrainSettings};
 use bundlenet::{Architecture, Attention, Centre, Model, Sampling, Schema};
 use bundlenet_problems::TrainingData;
@@ -44,7 +45,7 @@ fn train(
         let data = TrainingData::load(&settings.data)?;
         Ok((data.train, data.validation))
     };
-    bundlenet::train::train(settings, load, folder, is_resumed, observer)
+    bundlenet::train::train(settings, load, folder, is_resumed, observer, &Workers::new())
 }
 
 fn files(folder: &Path) -> Vec<(String, Vec<u8>)> {

@@ -26,6 +26,8 @@ pub enum Error {
     Example { name: String, source: EvaluationError },
     #[error("training stopped after {after}: {reason}; {kept}")]
     Training { after: String, reason: String, kept: String },
+    #[error("{member}: {message}")]
+    Elsewhere { member: String, message: String },
 }
 
 /// A setting that cannot be used.

@@ -37,6 +37,7 @@
 //! | warm starts and saved states | [`State`], [`Journal`], [`Reuse`] |
 //! | trained networks | [`Model`], [`Architecture`] |
 //! | training | [`train`] |
+//! | work on several processes | [`team`] |
 //! | errors | [`Error`], [`EvaluationError`], [`InvalidSetting`] |
 //!
 //! Problem families with exact subproblem solvers are in the crate `bundlenet-problems`.
@@ -52,6 +53,7 @@ mod model;
 mod network;
 mod oracle;
 mod run;
+pub mod team;
 pub mod train;
 
 pub use error::{Error, InvalidSetting};
@@ -67,8 +69,8 @@ pub use network::{
 };
 pub use oracle::{
     Answer, Bound, Case, Check, Components, Diagnosis, Domain, EvaluationError, Fingerprint, FnOracle, Function,
-    Interrupt, Interval, Lines, Minorants, Oracle, OracleError, Parallel, Primal, PrimalOracle, Rule, Sense, Solutions,
-    StructuredMethod, StructuredOracle, StructuredStep, SumOracle, Violation, check, check_points,
+    Interrupt, Interval, Lines, Minorants, Oracle, OracleError, Parallel, Parts, Primal, PrimalOracle, Rule, Sense,
+    Solutions, StructuredMethod, StructuredOracle, StructuredStep, SumOracle, Violation, check, check_points,
 };
 pub use run::{
     ComponentReuse, Cut, Journal, Limits, Log, Observer, Record, Reuse, Settings, Solution, Solver, State, Status,

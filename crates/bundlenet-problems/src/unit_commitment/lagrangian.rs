@@ -16,7 +16,8 @@ use super::balance::Balance;
 use super::instance::{Formulation, UnitCommitment};
 use super::unit::{Before, Memory, OutputCost, Prices, Unit, UnitSchedule};
 use bundlenet::{
-    Bound, Domain, Fingerprint, Lines, Minorants, Oracle, OracleError, PrimalOracle, Sense, Solutions, SumOracle,
+    Bound, Domain, Fingerprint, Interval, Lines, Minorants, Oracle, OracleError, Parts, PrimalOracle, Sense, Solutions,
+    SumOracle,
 };
 
 /// Least work of a task, in nanoseconds.
@@ -37,6 +38,9 @@ pub struct UnitCommitmentDual {
     flexibility: Flexibility,
     point: Vec<f64>,
     tasks: Vec<Task>,
+    /// Tasks of an evaluation of some components, and these components. `None` after one of all.
+    some: Vec<Task>,
+    chosen: Option<Vec<usize>>,
     balance: Balance,
 }
 
@@ -53,12 +57,24 @@ impl Flexibility {
     fn used(&self, (period, amount): (usize, f64), energy: &[f64]) -> f64 {
         if energy[period] > self.price { amount } else { 0.0 }
     }
+
+    /// Value and slope of the cut of a flexible period.
+    fn cut(&self, flexible: (usize, f64), energy: &[f64]) -> (f64, Option<(u32, f64)>) {
+        let (period, used) = (flexible.0, self.used(flexible, energy));
+        (-used * (energy[period] - self.price), (used > 0.0).then_some((period as u32, -used)))
+    }
+
+    /// Cost and variable of a flexible period. `first` is the number of the variable of the first period.
+    fn solution(&self, flexible: (usize, f64), energy: &[f64], first: usize) -> (f64, Option<(u32, f64)>) {
+        let used = self.used(flexible, energy);
+        (used * self.price, (used > 0.0).then_some(((first + flexible.0) as u32, used)))
+    }
 }
 
 /// A fixed range of units, its results, and the memory to solve them.
 ///
 /// The number of tasks depends on the instance alone, so that sums run in the same order on any number of threads.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 struct Task {
     units: Range<usize>,
     value: f64,
@@ -94,20 +110,14 @@ impl UnitCommitmentDual {
             linear.extend_from_slice(instance.reserves());
         }
         let work: Vec<f64> = instance.units().iter().map(|unit| unit.work(periods, linear.len() > periods)).collect();
-        let task = |units: Range<usize>| Task {
-            units,
-            value: 0.0,
-            supply: vec![0.0; linear.len()],
-            minorants: Minorants::new(),
-            solutions: Solutions::new(),
-            memory: Memory::default(),
-            schedule: UnitSchedule::default(),
-        };
+        let task = |units: Range<usize>| Task { units, supply: vec![0.0; linear.len()], ..Task::default() };
         let tasks = ranges(&work).into_iter().map(task).collect();
         let flexibility = Flexibility { price, amounts };
         Self {
             point: vec![0.0; linear.len()],
             tasks,
+            some: vec![],
+            chosen: None,
             balance: Balance::new(instance, &linear, &flexibility),
             flexibility,
             linear,
@@ -128,11 +138,48 @@ impl UnitCommitmentDual {
 
     fn run(&mut self, point: &[f64], keep: Keep) {
         self.point.copy_from_slice(point);
+        self.chosen = None;
         let (instance, point) = (&self.instance, &self.point);
         if self.tasks.len() > 1 && rayon::current_num_threads() > 1 {
             self.tasks.par_iter_mut().for_each(|task| task.run(instance, point, keep));
         } else {
             self.tasks.iter_mut().for_each(|task| task.run(instance, point, keep));
+        }
+    }
+
+    /// Solves some components at the last point, in tasks of as many components as all have on average.
+    fn run_some(&mut self, components: &[usize], keep: Keep) {
+        let per_task = self.component_count().div_ceil(self.tasks.len().max(1)).max(1);
+        let count = components.len().div_ceil(per_task);
+        self.some.resize_with(count, Task::default);
+        let (instance, point, flexibility) = (&self.instance, &self.point, &self.flexibility);
+        let first = self.first_flexible();
+        let run = |(task, components): (&mut Task, &[usize])| {
+            task.clear();
+            for &component in components {
+                match component.checked_sub(instance.units().len()) {
+                    None => task.solve(instance, point, keep, component),
+                    Some(place) => {
+                        let flexible = flexibility.amounts[place];
+                        match keep {
+                            Keep::Solutions => {
+                                let (cost, variable) = flexibility.solution(flexible, point, first);
+                                task.solutions.push(cost, variable);
+                            }
+                            _ => {
+                                let (value, entry) = flexibility.cut(flexible, point);
+                                task.minorants.push(value, entry);
+                            }
+                        }
+                    }
+                }
+            }
+        };
+        let tasks = self.some.iter_mut().zip(components.chunks(per_task));
+        if count > 1 && rayon::current_num_threads() > 1 {
+            tasks.collect::<Vec<_>>().into_par_iter().for_each(run);
+        } else {
+            tasks.for_each(run);
         }
     }
 
@@ -160,21 +207,26 @@ fn ranges(work: &[f64]) -> Vec<Range<usize>> {
 
 impl Task {
     fn run(&mut self, instance: &UnitCommitment, point: &[f64], keep: Keep) {
+        self.clear();
+        self.units.clone().for_each(|index| self.solve(instance, point, keep, index));
+    }
+
+    fn clear(&mut self) {
         self.value = 0.0;
         self.supply.fill(0.0);
         self.minorants.clear();
         self.solutions.clear();
-        let prices = Prices::new(point, instance.periods());
-        for index in self.units.clone() {
-            let unit = &instance.units()[index];
-            let value = unit.solve(prices, &mut self.memory, &mut self.schedule);
-            match keep {
-                Keep::Sum => self.add(value, instance.periods()),
-                Keep::Components => self.minorants.push(value, slope(&self.schedule, prices.reserve.is_some())),
-                Keep::Solutions => {
-                    let variables = variables(&self.schedule, index * instance.periods());
-                    self.solutions.push(unit.cost_of(&self.schedule), variables);
-                }
+    }
+
+    fn solve(&mut self, instance: &UnitCommitment, point: &[f64], keep: Keep, index: usize) {
+        let (unit, prices) = (&instance.units()[index], Prices::new(point, instance.periods()));
+        let value = unit.solve(prices, &mut self.memory, &mut self.schedule);
+        match keep {
+            Keep::Sum => self.add(value, instance.periods()),
+            Keep::Components => self.minorants.push(value, slope(&self.schedule, prices.reserve.is_some())),
+            Keep::Solutions => {
+                let variables = variables(&self.schedule, index * instance.periods());
+                self.solutions.push(unit.cost_of(&self.schedule), variables);
             }
         }
     }
@@ -298,14 +350,18 @@ impl Oracle for UnitCommitmentDual {
 impl PrimalOracle for UnitCommitmentDual {
     /// Solves the units again at the last point. Keeping their schedules would cost time in runs that do not need them.
     fn write_solutions(&mut self, solutions: &mut Solutions) {
-        let point = std::mem::take(&mut self.point);
-        self.point = point.clone();
+        if let Some(chosen) = self.chosen.take() {
+            self.run_some(&chosen, Keep::Solutions);
+            self.some.iter().for_each(|task| solutions.append(&task.solutions));
+            self.chosen = Some(chosen);
+            return;
+        }
+        let point = self.point.clone();
         self.run(&point, Keep::Solutions);
         self.tasks.iter().for_each(|task| solutions.append(&task.solutions));
         for &flexible in &self.flexibility.amounts {
-            let used = self.flexibility.used(flexible, &point);
-            let variable = (used > 0.0).then_some(((self.first_flexible() + flexible.0) as u32, used));
-            solutions.push(used * self.flexibility.price, variable);
+            let (cost, variable) = self.flexibility.solution(flexible, &point, self.first_flexible());
+            solutions.push(cost, variable);
         }
     }
 }
@@ -323,12 +379,60 @@ impl SumOracle for UnitCommitmentDual {
         self.run(point, Keep::Components);
         self.tasks.iter().for_each(|task| minorants.append(&task.minorants));
         for &flexible in &self.flexibility.amounts {
-            let (period, used) = (flexible.0, self.flexibility.used(flexible, point));
-            let entry = (used > 0.0).then_some((period as u32, -used));
-            minorants.push(-used * (point[period] - self.flexibility.price), entry);
+            let (value, entry) = self.flexibility.cut(flexible, point);
+            minorants.push(value, entry);
         }
         self.balance.learn(point, minorants);
         Ok(())
+    }
+
+    fn evaluate_some(
+        &mut self,
+        components: &[usize],
+        point: &[f64],
+        minorants: &mut Minorants,
+    ) -> Result<(), OracleError> {
+        self.point.copy_from_slice(point);
+        self.run_some(components, Keep::Components);
+        self.some.iter().for_each(|task| minorants.append(&task.minorants));
+        let mut chosen = self.chosen.take().unwrap_or_default();
+        chosen.clear();
+        chosen.extend_from_slice(components);
+        self.chosen = Some(chosen);
+        Ok(())
+    }
+
+    fn parts(&self) -> Parts {
+        Parts::Anywhere
+    }
+
+    /// The schedules are columns of the proof.
+    fn gathered(&mut self, point: &[f64], minorants: &Minorants) {
+        self.balance.learn(point, minorants);
+    }
+
+    /// In the order of [`Oracle::evaluate`]: each task for itself, then all tasks.
+    fn add_up(&self, point: &[f64], minorants: &Minorants, subgradient: &mut [f64]) -> Interval {
+        subgradient.copy_from_slice(&self.linear);
+        let mut value: f64 = self.linear.iter().zip(point).map(|(amount, price)| amount * price).sum();
+        let mut supply = vec![0.0; self.linear.len()];
+        for task in &self.tasks {
+            supply.fill(0.0);
+            let mut sum = 0.0;
+            for unit in task.units.clone() {
+                sum += minorants.values()[unit];
+                let (coordinates, entries) = minorants.subgradient(unit);
+                coordinates.iter().zip(entries).for_each(|(&at, entry)| supply[at as usize] -= entry);
+            }
+            value += sum;
+            subgradient.iter_mut().zip(&supply).for_each(|(entry, amount)| *entry -= amount);
+        }
+        for (place, &(period, _)) in self.flexibility.amounts.iter().enumerate() {
+            let index = self.instance.units().len() + place;
+            value += minorants.values()[index];
+            subgradient[period] += minorants.subgradient(index).1.first().copied().unwrap_or(0.0);
+        }
+        Interval::exact(value)
     }
 
     /// All data of a unit's subproblem, or the flexibility of a period.

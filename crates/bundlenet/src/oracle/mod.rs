@@ -139,6 +139,20 @@ impl Interval {
     }
 }
 
+/// Where the components of a [`SumOracle`] can be evaluated, if there are several copies of the oracle: one in each
+/// process, for example.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Parts {
+    /// One call evaluates all components. Some of them cost as much as all.
+    Together,
+    /// Each component is evaluated by itself. The result depends on the component, the point and the wished accuracy
+    /// alone, so any copy can evaluate it at any time.
+    Anywhere,
+    /// Each component is evaluated by itself, and remembers its earlier evaluations: a solver that starts from its last
+    /// solution, for example. One copy evaluates it throughout a run.
+    InOnePlace,
+}
+
 /// An oracle for a sum `linear'x + sum_a m_a f_a(x)`, with a value and a sparse subgradient of each component `f_a`.
 /// The multiplicities `m_a` are 1 unless the oracle states others.
 ///
@@ -171,6 +185,34 @@ pub trait SumOracle: Oracle {
         self.evaluate_components(point, &mut all)?;
         minorants.select(&all, components);
         Ok(())
+    }
+
+    /// Where components can be evaluated. An oracle with an [`SumOracle::evaluate_some`] of its own states it.
+    fn parts(&self) -> Parts {
+        Parts::Together
+    }
+
+    /// Takes note of an evaluation of all components that copies of the oracle made. An oracle that keeps something of
+    /// its evaluations, for proofs, keeps it here too.
+    fn gathered(&mut self, point: &[f64], minorants: &Minorants) {
+        let _ = (point, minorants);
+    }
+
+    /// Writes the subgradient of the whole function and returns its value, from the minorants of all components at
+    /// `point`: the same numbers, bit by bit, as those of [`Oracle::evaluate_within`]. By default components are added
+    /// up in order, as [`Parallel`] does it.
+    fn add_up(&self, point: &[f64], minorants: &Minorants, subgradient: &mut [f64]) -> Interval {
+        let linear = self.linear();
+        subgradient.copy_from_slice(linear);
+        let at_point: f64 = linear.iter().zip(point).map(|(entry, at)| entry * at).sum();
+        for component in 0..minorants.len() {
+            let (factor, (coordinates, entries)) = (self.multiplicity(component), minorants.subgradient(component));
+            coordinates.iter().zip(entries).for_each(|(&at, entry)| subgradient[at as usize] += factor * entry);
+        }
+        let sum = |numbers: &[f64]| -> f64 {
+            numbers.iter().enumerate().map(|(component, number)| self.multiplicity(component) * number).sum()
+        };
+        Interval { cut: at_point + sum(minorants.values()), bound: at_point + sum(minorants.bounds()) }
     }
 
     /// Number of equal components that this one stands for: 50 for 50 equal bins. It is evaluated once, and its value and

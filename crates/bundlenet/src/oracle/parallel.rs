@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use rayon::prelude::*;
 
 use super::{
-    Domain, Interval, Lines, Minorants, Oracle, OracleError, Primal, PrimalOracle, Sense, Solutions, SumOracle,
+    Domain, Interval, Lines, Minorants, Oracle, OracleError, Parts, Primal, PrimalOracle, Sense, Solutions, SumOracle,
 };
 
 /// Least work of a task in nanoseconds. Handing a task over to another thread costs about a microsecond.
@@ -100,6 +100,12 @@ pub trait Components: Sync {
     fn multiplicity(&self, component: usize) -> f64 {
         let _ = component;
         1.0
+    }
+
+    /// Whether a component remembers its earlier evaluations, see [`Parts::InOnePlace`]. Its result may then depend on
+    /// the points of those evaluations, too.
+    fn remembers(&self) -> bool {
+        false
     }
 
     /// Whether every component also pushes a solution: then the oracle is a [`PrimalOracle`].
@@ -453,6 +459,10 @@ impl<C: Components> SumOracle for Parallel<C> {
         self.run(Some(components), point)?;
         self.minorants().for_each(|part| minorants.append(part));
         Ok(())
+    }
+
+    fn parts(&self) -> Parts {
+        if self.components.remembers() { Parts::InOnePlace } else { Parts::Anywhere }
     }
 
     fn multiplicity(&self, component: usize) -> f64 {

@@ -2,10 +2,8 @@
 
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 
-use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
 use super::config::TrainSettings;
@@ -17,6 +15,7 @@ use crate::error::{Error, InvalidSetting};
 use crate::files::{Lock, Pace, write_whole};
 use crate::network::{CHECKPOINT_VERSION, Layout, Precision, Stored, Tensors};
 use crate::run::Limits;
+use crate::team::Workers;
 
 /// Largest number of steps for the optimum of an instance. On the largest instances its gap is then 1e-3, which is
 /// enough.
@@ -72,7 +71,8 @@ struct StoredState {
 
 /// Trains a network in a folder. Writes `config.toml`, `metrics.jsonl`, `best.safetensors`, `last.safetensors`,
 /// `optima.json` and `state.safetensors`. A training resumes from the state bit for bit. The first model is written
-/// before the first update. `load` reads the examples for training and for validation. The observer may end the
+/// before the first update. `load` reads the examples for training and for validation. The workers share the work; the
+/// result does not depend on them. In a team, the leader alone writes files and calls the observer, which may end the
 /// training.
 ///
 /// # Errors
@@ -84,17 +84,26 @@ pub fn train<E: From<Error>>(
     folder: &Path,
     is_resumed: bool,
     observer: &(dyn Fn(&Event<'_>) -> ControlFlow<()> + Sync),
+    workers: &Workers,
 ) -> Result<Finished, E> {
     settings.check().map_err(Error::from)?;
-    let run = Folder(folder.to_path_buf());
-    std::fs::create_dir_all(folder).map_err(|source| Error::Write { path: folder.to_path_buf(), source })?;
-    let _lock = Lock::of_folder(folder)?;
-    let state = run.read_state(settings, is_resumed)?;
+    let run = Folder { path: folder.to_path_buf(), workers: workers.clone() };
+    let mut lock = None;
+    let stored = workers.tell(|| {
+        std::fs::create_dir_all(folder).map_err(|source| Error::Write { path: folder.to_path_buf(), source })?;
+        lock = Some(Lock::of_folder(folder)?);
+        run.stored_state(is_resumed)
+    })?;
+    let state = stored.map(|bytes| run.read_state(settings, &bytes)).transpose()?;
     let (train, validation) = load()?;
     Ok(run.train(settings, (train, validation), state, observer)?)
 }
 
-struct Folder(PathBuf);
+/// The folder of a training, and those who work on it.
+struct Folder {
+    path: PathBuf,
+    workers: Workers,
+}
 
 impl Folder {
     fn train(
@@ -106,7 +115,9 @@ impl Folder {
     ) -> Result<Finished, Error> {
         let text = toml::to_string(settings).map_err(std::io::Error::other);
         let text = text.map_err(|source| Error::Write { path: self.path("config.toml"), source })?;
-        write_whole(&self.path("config.toml"), text.as_bytes())?;
+        if self.workers.is_leader() {
+            write_whole(&self.path("config.toml"), text.as_bytes())?;
+        }
         let needing = if settings.needs_optima() { &mut train[..] } else { &mut [] };
         let (flow, not_proved) = self.find_optima(needing, &mut validation, observer)?;
         if flow.is_break() {
@@ -116,10 +127,12 @@ impl Folder {
         let mut trainer = match state {
             Some(state) => Trainer::resume(settings.clone(), train, validation, state)?,
             None => Trainer::new(settings.clone(), train, validation)?,
-        };
+        }
+        .with_workers(self.workers.clone());
         trainer.begin()?;
         self.write(&trainer)?;
-        let mut flow = observer(&Event::Begin { trainer: &trainer, instances, not_proved: not_proved.as_deref() });
+        let begin = Event::Begin { trainer: &trainer, instances, not_proved: not_proved.as_deref() };
+        let mut flow = self.ask(observer, &begin)?;
         let mut pace = Pace::new();
         let finished = loop {
             if flow.is_break() {
@@ -135,21 +148,35 @@ impl Folder {
             };
             if report.measurement.is_some() {
                 pace.time(|| self.write(&trainer))?;
-            } else if pace.is_due() {
+            } else if self.workers.is_leader() && pace.is_due() {
                 pace.time(|| self.write_state(&trainer))?;
             }
-            flow = observer(&Event::Advance(&report));
+            flow = self.ask(observer, &Event::Advance(&report))?;
         };
-        self.write(&trainer)?;
+        // Nobody goes on before the last files are there.
+        self.workers.tell(|| self.write(&trainer))?;
         Ok(finished)
     }
 
     fn path(&self, name: &str) -> PathBuf {
-        self.0.join(name)
+        self.path.join(name)
+    }
+
+    /// The answer of the leader's observer.
+    fn ask(
+        &self,
+        observer: &(dyn Fn(&Event<'_>) -> ControlFlow<()> + Sync),
+        event: &Event<'_>,
+    ) -> Result<ControlFlow<()>, Error> {
+        let ends = self.workers.tell(|| Ok::<bool, Error>(observer(event).is_break()))?;
+        Ok(if ends { ControlFlow::Break(()) } else { ControlFlow::Continue(()) })
     }
 
     /// Writes all files. The state comes first: a resumed training writes all other files again.
     fn write(&self, trainer: &Trainer) -> Result<(), Error> {
+        if !self.workers.is_leader() {
+            return Ok(());
+        }
         self.write_state(trainer)?;
         let lines: Result<Vec<String>, _> = trainer.history().iter().map(serde_json::to_string).collect();
         let path = self.path("metrics.jsonl");
@@ -206,18 +233,23 @@ impl Folder {
         write_whole(&path, &bytes)
     }
 
-    /// The stored state of the training, if it is to be resumed.
-    fn read_state(&self, settings: &TrainSettings, is_resumed: bool) -> Result<Option<State>, Error> {
+    /// The bytes of the stored state, if there is one and it is to be resumed.
+    fn stored_state(&self, is_resumed: bool) -> Result<Option<Vec<u8>>, Error> {
         let path = self.path("state.safetensors");
         if !path.exists() {
             return Ok(None);
         }
         if !is_resumed {
             let expected = "an empty folder, or a request to resume the training in it";
-            return Err(InvalidSetting::new("out", expected, self.0.display()).into());
+            return Err(InvalidSetting::new("out", expected, self.path.display()).into());
         }
-        let bytes = std::fs::read(&path).map_err(|source| Error::Read { path: path.clone(), source })?;
-        let (stored, metadata): (_, StoredState) = Stored::read(&path, &bytes)?;
+        std::fs::read(&path).map(Some).map_err(|source| Error::Read { path, source })
+    }
+
+    /// The stored state of the training.
+    fn read_state(&self, settings: &TrainSettings, bytes: &[u8]) -> Result<State, Error> {
+        let path = self.path("state.safetensors");
+        let (stored, metadata): (_, StoredState) = Stored::read(&path, bytes)?;
         // More updates, generations or patience are allowed: they do not change the steps done so far.
         let comparable = |settings: &TrainSettings| {
             let mut settings = settings.clone();
@@ -241,7 +273,7 @@ impl Folder {
             Some(measurement) => Some(Best { weights: read("best")?, measurement }),
             None => None,
         };
-        Ok(Some(State {
+        Ok(State {
             network: NetworkState {
                 step_scale: metadata.step_scale,
                 mean: stored.numbers("features.mean", &[inputs])?,
@@ -257,7 +289,7 @@ impl Folder {
             best,
             history: metadata.history,
             suspicious: metadata.suspicious,
-        }))
+        })
     }
 
     /// Sets the optima of instances, from `optima.json` if it is there. Also says which of them are not proved.
@@ -267,29 +299,28 @@ impl Folder {
         validation: &mut [Example],
         observer: &(dyn Fn(&Event<'_>) -> ControlFlow<()> + Sync),
     ) -> Result<(ControlFlow<()>, Option<String>), Error> {
-        let optima = Mutex::new(Optima::open(&self.path("optima.json"))?);
+        let optima = Mutex::new(Optima::open(&self.path("optima.json"), &self.workers)?);
         let total = train.len() + validation.len();
-        let done = AtomicUsize::new(0);
+        let all = || train.iter().chain(validation.iter());
+        let missing: Vec<(String, &Example)> =
+            all().filter(|example| example.optimum.is_none()).map(|example| (example.name.clone(), example)).collect();
         let limits = Limits { steps: Some(MOST_STEPS), ..Limits::default() };
-        let is_over = AtomicBool::new(false);
-        let find = |example: &mut Example| {
-            if is_over.load(Ordering::Relaxed) {
-                return Ok((true, None));
-            }
-            let mut quality = (true, None);
-            if example.optimum.is_none() {
-                let found = Optima::find(&optima, &example.name, example, &limits)?;
-                (example.optimum, quality) = (Some(found.value), (found.is_proved, found.estimate));
-            }
-            let done = done.fetch_add(1, Ordering::Relaxed) + 1;
-            if observer(&Event::Optima { done, total }).is_break() {
-                is_over.store(true, Ordering::Relaxed);
-            }
-            Ok(quality)
+        let mut done = total - missing.len();
+        let seen = || {
+            done += 1;
+            observer(&Event::Optima { done, total })
         };
-        let found: Result<Vec<_>, Error> = train.par_iter_mut().chain(&mut *validation).map(find).collect();
+        let found = Optima::find_all(&optima, &self.workers, &missing, &limits, seen);
         optima.into_inner().unwrap_or_else(PoisonError::into_inner).write()?;
-        let flow = if is_over.into_inner() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) };
-        Ok((flow, not_proved(found?)))
+        let Some(found) = found? else { return Ok((ControlFlow::Break(()), None)) };
+        let qualities: Vec<_> = found.iter().map(|optimum| (optimum.is_proved, optimum.estimate)).collect();
+        let known = std::iter::repeat_n((true, None), total - missing.len());
+        let mut found = found.into_iter();
+        for example in train.iter_mut().chain(validation) {
+            if example.optimum.is_none() {
+                example.optimum = found.next().map(|optimum| optimum.value);
+            }
+        }
+        Ok((ControlFlow::Continue(()), not_proved(known.chain(qualities))))
     }
 }

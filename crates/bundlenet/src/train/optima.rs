@@ -1,6 +1,7 @@
 //! A file of optima, written while they are computed: on large instances one takes minutes.
 
 use std::collections::BTreeMap;
+use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
@@ -10,6 +11,7 @@ use super::example::Example;
 use crate::error::Error;
 use crate::files::{Lock, Pace, regular, write_whole};
 use crate::run::{Limits, Settings, Solution};
+use crate::team::{Failed, Travel, Workers};
 
 /// The optimum of an instance, as far as a run has found it.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -53,6 +55,20 @@ impl Optimum {
     }
 }
 
+/// The message of a work that an observer ended.
+const ENDED: &str = "the work was ended";
+
+impl Travel for Optimum {
+    fn write(&self, bytes: &mut Vec<u8>) {
+        // A text that cannot be written arrives as one that cannot be read.
+        serde_json::to_string(self).unwrap_or_default().write(bytes);
+    }
+
+    fn read(bytes: &mut &[u8]) -> Option<Self> {
+        serde_json::from_str(&String::read(bytes)?).ok()
+    }
+}
+
 /// Says how many optima have no proof, and their worst estimate: `2 of 40, worst estimate 3e-5`. `None` if all have one.
 /// An optimum is given by whether it is proved and by its estimate.
 pub fn not_proved(optima: impl IntoIterator<Item = (bool, Option<f64>)>) -> Option<String> {
@@ -68,12 +84,12 @@ pub fn not_proved(optima: impl IntoIterator<Item = (bool, Option<f64>)>) -> Opti
     (open > 0).then(|| format!("{open} of {total}, worst estimate {worst}"))
 }
 
-/// Optima by the name of the instance, and their file. The file belongs to one such object at a time.
+/// Optima by the name of the instance, and their file. The file belongs to one such object at a time. In a team, the
+/// file is the leader's.
 pub struct Optima {
-    path: PathBuf,
-    _lock: Lock,
+    file: Option<(PathBuf, Lock)>,
     known: BTreeMap<String, Optimum>,
-    /// Number of optima that were asked for, and are of other data.
+    /// Number of optima that were replaced because they are of other data.
     outdated: usize,
     pace: Pace,
 }
@@ -96,23 +112,27 @@ impl From<Entry> for Optimum {
 }
 
 impl Optima {
-    /// The optima of a file; empty if there is no file.
+    /// The optima of a file, on all workers; empty if there is no file.
     ///
     /// # Errors
     /// If the file is in use by another run, cannot be read or has a wrong format.
-    pub fn open(path: &Path) -> Result<Self, Error> {
-        let path = regular(path)?;
-        let lock = Lock::of_file(&path)?;
-        let known: BTreeMap<String, Entry> = match std::fs::read_to_string(&path) {
-            Ok(text) => serde_json::from_str(&text).map_err(|error| {
-                let expected = "an object of names and optima".to_string();
-                Error::Content { path: path.clone(), expected, found: error.to_string() }
-            })?,
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => BTreeMap::new(),
-            Err(source) => return Err(Error::Read { path, source }),
-        };
+    pub fn open(path: &Path, workers: &Workers) -> Result<Self, Error> {
+        let mut file = None;
+        let text = workers.tell(|| {
+            let path = regular(path)?;
+            file = Some((path.clone(), Lock::of_file(&path)?));
+            match std::fs::read_to_string(&path) {
+                Ok(text) => Ok(text),
+                Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok("{}".to_string()),
+                Err(source) => Err(Error::Read { path, source }),
+            }
+        })?;
+        let known: BTreeMap<String, Entry> = serde_json::from_str(&text).map_err(|error| {
+            let expected = "an object of names and optima".to_string();
+            Error::Content { path: path.to_path_buf(), expected, found: error.to_string() }
+        })?;
         let known = known.into_iter().map(|(name, entry)| (name, entry.into())).collect();
-        Ok(Self { path, _lock: lock, known, outdated: 0, pace: Pace::new() })
+        Ok(Self { file, known, outdated: 0, pace: Pace::new() })
     }
 
     /// The optimum under a name.
@@ -122,16 +142,12 @@ impl Optima {
     }
 
     /// The optimum under a name, if it is of data with this fingerprint.
-    pub fn of_data(&mut self, name: &str, fingerprint: &str) -> Option<&Optimum> {
-        let found = self.known.get(name)?;
-        if found.fingerprint != fingerprint {
-            self.outdated += 1;
-            return None;
-        }
-        Some(found)
+    #[must_use]
+    pub fn of_data(&self, name: &str, fingerprint: &str) -> Option<&Optimum> {
+        self.known.get(name).filter(|found| found.fingerprint == fingerprint)
     }
 
-    /// Number of optima that were asked for, and are of other data or of an earlier version.
+    /// Number of optima that were replaced because they are of other data or of an earlier version.
     #[must_use]
     pub fn outdated(&self) -> usize {
         self.outdated
@@ -148,23 +164,52 @@ impl Optima {
     /// # Errors
     /// If it cannot be written.
     pub fn insert(&mut self, name: &str, optimum: Optimum) -> Result<(), Error> {
-        self.known.insert(name.to_string(), optimum);
+        let fingerprint = optimum.fingerprint.clone();
+        let before = self.known.insert(name.to_string(), optimum);
+        self.outdated += usize::from(before.is_some_and(|before| before.fingerprint != fingerprint));
         if self.pace.is_due() { self.write() } else { Ok(()) }
     }
 
-    /// Finds the optimum of an instance: in the file, or by a run within the limits.
+    /// The optima of examples by their names: from the file, or from a run within the limits. The workers share the
+    /// runs. `seen` is called after each example and may end the work; with a team, only that of the leader is called.
+    /// `None` if it ended the work.
     ///
     /// # Errors
-    /// If the oracle fails at the start, or if the file cannot be written.
-    pub fn find(shared: &Mutex<Self>, name: &str, example: &Example, limits: &Limits) -> Result<Optimum, Error> {
+    /// If an oracle fails at the start, or if the file cannot be written.
+    pub fn find_all(
+        shared: &Mutex<Self>,
+        workers: &Workers,
+        examples: &[(String, &Example)],
+        limits: &Limits,
+        mut seen: impl FnMut() -> ControlFlow<()> + Send,
+    ) -> Result<Option<Vec<Optimum>>, Error> {
         let lock = || shared.lock().unwrap_or_else(PoisonError::into_inner);
-        let fingerprint = example.fingerprint()?;
-        if let Some(found) = lock().of_data(name, &fingerprint) {
-            return Ok(found.clone());
+        let find = |index: usize| {
+            let (name, example) = &examples[index];
+            let fingerprint = example.fingerprint()?;
+            if let Some(found) = lock().of_data(name, &fingerprint) {
+                return Ok((found.clone(), false));
+            }
+            Ok((Optimum::new(fingerprint, &example.solve(limits)?), true))
+        };
+        let done = |index: usize, (optimum, is_new): &(Optimum, bool)| {
+            if *is_new {
+                lock().insert(&examples[index].0, optimum.clone())?;
+            }
+            // Ends the work of all workers.
+            let ended = Failed { member: String::new(), message: ENDED.to_string() };
+            if seen().is_break() { Err(ended.into()) } else { Ok(()) }
+        };
+        let found: Vec<(Optimum, bool)> = match workers.map(examples.len(), find, done) {
+            Err(Error::Elsewhere { message, .. }) if message.ends_with(ENDED) => return Ok(None),
+            found => found?,
+        };
+        for ((name, _), (optimum, is_new)) in examples.iter().zip(&found) {
+            if *is_new && !workers.is_leader() {
+                lock().insert(name, optimum.clone())?;
+            }
         }
-        let optimum = Optimum::new(fingerprint, &example.solve(limits)?);
-        lock().insert(name, optimum.clone())?;
-        Ok(optimum)
+        Ok(Some(found.into_iter().map(|(optimum, _)| optimum).collect()))
     }
 
     /// Writes the file.
@@ -172,7 +217,8 @@ impl Optima {
     /// # Errors
     /// If it cannot be written.
     pub fn write(&mut self) -> Result<(), Error> {
-        let Self { path, known, pace, .. } = self;
+        let Self { file, known, pace, .. } = self;
+        let Some((path, _)) = file else { return Ok(()) };
         pace.time(|| {
             let text = serde_json::to_string_pretty(known);
             let text = text.map_err(|error| Error::Write { path: path.clone(), source: error.into() })?;

@@ -19,6 +19,7 @@ use crate::model::Scaling;
 use crate::network::{Architecture, Card, INITIAL_MIX, Layout, Metric, Model, Network, Schema};
 use crate::oracle::{EvaluationError, Function, crossed};
 use crate::run::{Limits, Settings, solve_in_step};
+use crate::team::{Travel, Workers};
 
 /// Instances of a batch that one task unrolls. It is fixed, so that sums do not depend on the number of threads.
 const TASK: usize = 4;
@@ -104,6 +105,7 @@ pub struct Trainer {
     settings: TrainSettings,
     train: Vec<Example>,
     validation: Vec<Example>,
+    workers: Workers,
     pub(crate) state: State,
 }
 
@@ -180,7 +182,13 @@ impl Trainer {
             history: vec![],
             suspicious: 0,
         };
-        Ok(Self { settings, train, validation, state })
+        Ok(Self { settings, train, validation, workers: Workers::new(), state })
+    }
+
+    /// The same training with other workers. The result does not depend on them.
+    #[must_use]
+    pub fn with_workers(self, workers: Workers) -> Self {
+        Self { workers, ..self }
     }
 
     /// Resumes a training from a state.
@@ -191,7 +199,7 @@ impl Trainer {
         state: State,
     ) -> Result<Self, Error> {
         settings.check()?;
-        Ok(Self { settings, train, validation, state })
+        Ok(Self { settings, train, validation, workers: Workers::new(), state })
     }
 
     /// The settings.
@@ -304,18 +312,14 @@ impl Trainer {
         };
         let network = Arc::new(self.network(&self.state.network.weights));
         let tasks: Vec<&[usize]> = chosen.chunks(TASK).collect();
-        let parts: Vec<Result<(Vec<f32>, f64), Error>> = tasks
-            .par_iter()
-            .enumerate()
-            .map(|(task, members)| {
-                let noise = self.stream("noise", update * chosen.len() + task);
-                self.unroll(&network, members, steps, chosen.len(), noise)
-            })
-            .collect();
+        let unroll = |task: usize| {
+            let noise = self.stream("noise", update * chosen.len() + task);
+            self.unroll(&network, tasks[task], steps, chosen.len(), noise)
+        };
+        let parts: Vec<(Vec<f32>, f64)> = self.workers.map(tasks.len(), unroll, |_, _| Ok::<(), Error>(()))?;
         let mut gradient = vec![0.0; network.weights.len()];
         let mut loss = 0.0;
-        for part in parts {
-            let (slopes, part_loss) = part?;
+        for (slopes, part_loss) in parts {
             gradient.iter_mut().zip(slopes).for_each(|(sum, slope)| *sum += slope);
             loss += part_loss;
         }
@@ -396,22 +400,15 @@ impl Trainer {
                 scale.iter().map(|&size| if size > 0.0 { stream.normal() as f32 } else { 0.0 }).collect()
             })
             .collect();
-        let objectives: Vec<Result<f64, Error>> = (0..2 * settings.pairs)
-            .into_par_iter()
-            .map(|index| {
-                let sign = if index % 2 == 0 { settings.deviation } else { -settings.deviation } as f32;
-                let mut changed = network.clone();
-                let noise = noises[index / 2].iter().zip(&scale);
-                changed
-                    .weights
-                    .iter_mut()
-                    .zip(noise)
-                    .for_each(|(weight, (noise, size))| *weight += sign * size * noise);
-                let outcome = evaluate(&Arc::new(changed), &examples, &self.settings.validation.steps)?;
-                Ok(outcome.score(settings.objective))
-            })
-            .collect();
-        let objectives: Vec<f64> = objectives.into_iter().collect::<Result<_, _>>()?;
+        let objective = |index: usize| {
+            let sign = if index.is_multiple_of(2) { settings.deviation } else { -settings.deviation } as f32;
+            let mut changed = network.clone();
+            let noise = noises[index / 2].iter().zip(&scale);
+            changed.weights.iter_mut().zip(noise).for_each(|(weight, (noise, size))| *weight += sign * size * noise);
+            let outcome = evaluate(&Arc::new(changed), &examples, &self.settings.validation.steps)?;
+            Ok(outcome.score(settings.objective))
+        };
+        let objectives = self.workers.map(2 * settings.pairs, objective, |_, _| Ok::<(), Error>(()))?;
         let ranks = centred_ranks(&objectives);
         let mut gradient = vec![0.0; network.weights.len()];
         for (pair, noise) in noises.iter().enumerate() {
@@ -483,12 +480,11 @@ impl Trainer {
         let columns = &self.settings.validation.steps;
         let lessons: Vec<Lesson<'_>> =
             told.iter().flat_map(|&told| self.validation.iter().map(move |example| Lesson { example, told })).collect();
-        let groups: Vec<Result<Outcome, Error>> =
-            lessons.par_chunks(VALIDATION_TASK).map(|group| evaluate(network, group, columns)).collect();
+        let groups: Vec<&[Lesson<'_>]> = lessons.chunks(VALIDATION_TASK).collect();
+        let evaluate = |group: usize| evaluate(network, groups[group], columns);
+        let outcomes = self.workers.map(groups.len(), evaluate, |_, _| Ok::<(), Error>(()))?;
         let mut total = Outcome::new(columns.len());
-        for group in groups {
-            total.add(&group?);
-        }
+        outcomes.iter().for_each(|outcome| total.add(outcome));
         Ok(total)
     }
 
@@ -697,6 +693,29 @@ impl Outcome {
             }
             Objective::Each => self.logarithm / self.counts.iter().sum::<usize>().max(1) as f64,
         }
+    }
+}
+
+impl Travel for Outcome {
+    fn write(&self, bytes: &mut Vec<u8>) {
+        let Self { runs, gaps, counts, step_lengths, logarithm, entropy } = self;
+        runs.write(bytes);
+        gaps.write(bytes);
+        counts.write(bytes);
+        step_lengths.write(bytes);
+        logarithm.write(bytes);
+        entropy.write(bytes);
+    }
+
+    fn read(bytes: &mut &[u8]) -> Option<Self> {
+        Some(Self {
+            runs: Travel::read(bytes)?,
+            gaps: Travel::read(bytes)?,
+            counts: Travel::read(bytes)?,
+            step_lengths: Travel::read(bytes)?,
+            logarithm: Travel::read(bytes)?,
+            entropy: Travel::read(bytes)?,
+        })
     }
 }
 

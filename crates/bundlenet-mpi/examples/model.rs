@@ -1,0 +1,44 @@
+//! A model of the time on many ranks, from figures measured on few: no measurement of many ranks.
+//!
+//! ```text
+//! model sum  COMPONENTS SECONDS LONGEST BYTES LATENCY BANDWIDTH IMBALANCE    seconds of an evaluation on one rank
+//! model jobs JOBS SECONDS SERIAL LATENCY BANDWIDTH BYTES                     seconds of a job; serial part of the whole
+//! ```
+//!
+//! A sum: the slowest share, a broadcast along a tree, and one answer after the other at rank 0. Jobs: equal shares, half
+//! a job of waiting at the end, and rank 0 as a queue.
+
+const RANKS: [usize; 11] = [1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024];
+
+/// Seconds of an evaluation of a sum on some ranks.
+fn sum([components, seconds, longest, bytes, latency, bandwidth, imbalance]: [f64; 7], ranks: f64) -> f64 {
+    if ranks == 1.0 {
+        return seconds;
+    }
+    let share = (seconds / ranks.min(components) * (1.0 + imbalance)).max(longest);
+    let others = bytes * (ranks - 1.0) / ranks / bandwidth;
+    share + latency * (ranks.log2().ceil() + ranks - 1.0) + others
+}
+
+/// Seconds of a number of jobs on some ranks.
+fn jobs([jobs, seconds, serial, latency, bandwidth, bytes]: [f64; 6], ranks: f64) -> f64 {
+    let queue = jobs * (latency + bytes / bandwidth);
+    let tail = if ranks == 1.0 { 0.0 } else { 0.5 * seconds };
+    let all = serial + (jobs * seconds / ranks + tail).max(seconds);
+    if ranks == 1.0 { all } else { all.max(serial + queue) }
+}
+
+fn main() {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let numbers: Vec<f64> = arguments.iter().skip(1).filter_map(|text| text.parse().ok()).collect();
+    let time: Box<dyn Fn(f64) -> f64> = match (arguments.first().map(String::as_str), numbers.as_slice()) {
+        (Some("sum"), &[a, b, c, d, e, f, g]) => Box::new(move |ranks| sum([a, b, c, d, e, f, g], ranks)),
+        (Some("jobs"), &[a, b, c, d, e, f]) => Box::new(move |ranks| jobs([a, b, c, d, e, f], ranks)),
+        _ => panic!("expected sum and 7 numbers, or jobs and 6 numbers, found {arguments:?}"),
+    };
+    println!("| ranks | seconds | speed-up |\n|---|---|---|");
+    for ranks in RANKS {
+        let seconds = time(ranks as f64);
+        println!("| {ranks} | {seconds:.5} | {:.1} |", time(1.0) / seconds);
+    }
+}

@@ -1,0 +1,237 @@
+//! The program that the tests of this crate start with `mpirun`. Its first argument says what it does; rank 0 prints
+//! results to the last bit.
+
+use std::fmt::Write;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+use bundlenet::team::{Failed, Team, Workers};
+use bundlenet::{Answer, Components, Error, Method, OracleError, Parallel, Settings, Solution, Solver, SumOracle};
+use bundlenet_mpi::{Distributed, World, serve};
+use bundlenet_problems::{Family, Generator};
+
+/// Maxima of lines with intervals, further cuts, solutions and multiplicities. Costs differ by component.
+struct Uneven {
+    count: usize,
+    /// Evaluations of each component, if it remembers them.
+    visits: Option<Vec<AtomicUsize>>,
+    fault: Fault,
+    rank: usize,
+}
+
+/// The fault of one component at its third evaluation on this rank.
+#[derive(Clone, Copy, PartialEq)]
+enum Fault {
+    None,
+    Error,
+    Panic,
+    Exit,
+}
+
+const DIM: usize = 12;
+
+/// A number from -1 to 1 that the arguments name.
+fn number(component: usize, line: usize, place: usize) -> f64 {
+    let mixed = (component * 7919 + line * 104_729 + place * 1_299_709 + 17).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    (mixed >> 20) as f64 / (1_u64 << 43) as f64 - 1.0
+}
+
+impl Uneven {
+    fn new(count: usize, remembers: bool, fault: Fault, rank: usize) -> Self {
+        let visits = remembers.then(|| (0..count).map(|_| AtomicUsize::new(0)).collect());
+        Self { count, visits, fault, rank }
+    }
+
+    fn slope(component: usize, line: usize) -> impl Iterator<Item = (u32, f64)> {
+        // The last components keep the minimum in a box.
+        let own =
+            (0..3).map(move |place| ((component + 5 * place) as u32 % DIM as u32, number(component, line, place)));
+        let sign = if line == 0 { 40.0 } else { -40.0 };
+        let is_last = component < DIM && line < 2;
+        own.filter(move |_| !is_last).chain(is_last.then_some((component as u32, sign)))
+    }
+
+    fn fail(&self, component: usize) -> Result<(), OracleError> {
+        static CALLS: AtomicUsize = AtomicUsize::new(0);
+        if component != 7 || self.fault == Fault::None || CALLS.fetch_add(1, Ordering::Relaxed) < 2 {
+            return Ok(());
+        }
+        match self.fault {
+            Fault::Panic => panic!("component 7 on rank {}", self.rank),
+            Fault::Exit => std::process::exit(3),
+            _ => Err("no solution".into()),
+        }
+    }
+}
+
+impl Components for Uneven {
+    fn dim(&self) -> usize {
+        DIM
+    }
+
+    fn component_count(&self) -> usize {
+        self.count
+    }
+
+    fn evaluate_component(&self, component: usize, point: &[f64], answer: &mut Answer) -> Result<(), OracleError> {
+        self.fail(component)?;
+        if component.is_multiple_of(8) {
+            std::thread::sleep(Duration::from_micros(200));
+        }
+        let visits = self.visits.as_ref().map_or(0, |visits| visits[component].fetch_add(1, Ordering::Relaxed));
+        let height = |line: usize| {
+            let at = Self::slope(component, line).map(|(at, entry)| entry * point[at as usize]);
+            at.sum::<f64>() + number(component, line, 9)
+        };
+        let mut lines: Vec<(f64, usize)> = (0..4).map(|line| (height(line), line)).collect();
+        lines.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
+        let width = answer.accuracy().min(0.1) * component as f64 / (self.count + visits) as f64;
+        answer.push_within(lines[0].0, lines[0].0 + width, Self::slope(component, lines[0].1));
+        answer.solution(number(component, lines[0].1, 9), [((4 * component + lines[0].1) as u32, 1.0)]);
+        answer.push_more(lines[1].0, Self::slope(component, lines[1].1));
+        answer.solution(number(component, lines[1].1, 9), [((4 * component + lines[1].1) as u32, 1.0)]);
+        Ok(())
+    }
+
+    fn work(&self) -> Option<f64> {
+        Some(1e6)
+    }
+
+    fn multiplicity(&self, component: usize) -> f64 {
+        (component % 3 + 1) as f64
+    }
+
+    fn has_solutions(&self) -> bool {
+        true
+    }
+
+    fn remembers(&self) -> bool {
+        self.visits.is_some()
+    }
+}
+
+/// All numbers of a solution but times.
+fn bits(solution: &Solution) -> String {
+    let mut text = format!("{:?} {} {:?}\n", solution.status, solution.steps, solution.failure);
+    let mut put = |number: f64| write!(text, "{:016x} ", number.to_bits());
+    let trace = solution.trace.iter().flat_map(|row| [row.value, row.best]);
+    let primal = solution.primal.iter().flat_map(|primal| primal.variables.iter().map(|(_, value)| *value));
+    let bounds = [solution.value, solution.certificate.unwrap_or(-1.0), solution.estimate.unwrap_or(-1.0)];
+    let all = solution.point.iter().copied().chain(trace).chain(primal).chain(bounds);
+    all.for_each(|number| put(number).expect("a text takes letters"));
+    text
+}
+
+/// Solves a sum over ranks, or on rank 0 alone.
+fn solve(world: &World, oracle: &mut dyn SumOracle, method: Method, steps: usize, is_alone: bool) {
+    let primal = method.has_primal();
+    let mut settings = Settings { method, primal, tolerance: 1e-6, ..Settings::default() };
+    settings.limits.steps = Some(steps);
+    let solver = Solver::new(settings).expect("settings are valid");
+    if world.rank() > 0 {
+        if !is_alone {
+            serve(world, oracle);
+        }
+        return;
+    }
+    let solution = if is_alone {
+        solver.solve(oracle)
+    } else {
+        let distributed = Distributed::new(world, oracle);
+        solver.solve(&mut if primal { distributed.with_solutions() } else { distributed })
+    };
+    match solution {
+        Ok(solution) => println!("{}", bits(&solution)),
+        Err(error) => println!("{error}"),
+    }
+}
+
+fn method(name: &str) -> Method {
+    Method::with_options(name, []).expect("a method of this name")
+}
+
+/// Runs of several methods on several sums.
+fn solve_all(world: &World, is_alone: bool) {
+    for name in ["auto", "bundle", "adam"] {
+        for remembers in [false, true] {
+            let mut oracle = Parallel::new(Uneven::new(40, remembers, Fault::None, world.rank()));
+            solve(world, &mut oracle, method(name), 60, is_alone);
+        }
+        let problem = Generator::new(Family::Uc, 2).instance(1).expect("an instance").problem;
+        let mut dual = problem.dual();
+        solve(world, dual.as_sum().expect("a sum"), method(name), 40, is_alone);
+    }
+    let options =
+        [("cuts", "component"), ("evaluate", "laggards")].map(|(name, value)| (name.to_string(), value.into()));
+    let some = Method::with_options("bundle", options).expect("options of the bundle method");
+    let mut oracle = Parallel::new(Uneven::new(40, false, Fault::None, world.rank()));
+    solve(world, &mut oracle, some, 60, is_alone);
+    // All components in one call: rank 0 does it.
+    let problem = Generator::new(Family::Ga10x100, 2).instance(1).expect("an instance").problem;
+    solve(world, problem.dual().as_sum().expect("a sum"), method("auto"), 40, is_alone);
+}
+
+/// Jobs that fail or not, in turn.
+fn jobs(world: &Arc<World>) {
+    let workers = Workers::of_team(Some(Arc::clone(world) as Arc<dyn Team>));
+    for count in [0, 1, 3, 50] {
+        let mut seen = 0;
+        let job = |index: usize| {
+            std::thread::sleep(Duration::from_micros((index % 5 * 300) as u64));
+            Ok::<Vec<f64>, Error>(vec![(index as f64).sqrt(); index])
+        };
+        let results = workers.map(count, job, |_, _| {
+            seen += 1;
+            Ok(())
+        });
+        assert_eq!(seen, if world.rank() == 0 { count } else { 0 });
+        let sum: f64 = results.expect("jobs that succeed").iter().flatten().sum();
+        let told = workers.tell(|| Ok::<f64, Error>(sum)).expect("a number");
+        assert_eq!(told.to_bits(), sum.to_bits());
+        if world.rank() == 0 {
+            println!("{count} jobs, sum {:016x}", sum.to_bits());
+        }
+    }
+    let failed = |message: String| Error::from(Failed { member: world_name(world), message });
+    let job = |index: usize| if index == 5 { Err(failed(format!("job {index}"))) } else { Ok(index) };
+    let error = workers.map(20, job, |_, _| Ok(())).expect_err("a failure").to_string();
+    assert!(error.ends_with("job 5"), "{error}");
+    let job = |index: usize| Ok::<usize, Error>(index);
+    let done = |index: usize, _: &usize| if index == 3 { Err(failed("full disk".to_string())) } else { Ok(()) };
+    let error = workers.map(20, job, done).expect_err("a failure").to_string();
+    assert!(error.ends_with("full disk"), "{error}");
+    let told = workers.tell(|| Err::<usize, Error>(failed("no file".to_string())));
+    assert!(told.expect_err("a failure").to_string().ends_with("no file"));
+}
+
+fn world_name(world: &World) -> String {
+    format!("rank {}", world.rank())
+}
+
+fn main() {
+    let arguments: Vec<String> = std::env::args().collect();
+    let world = Arc::new(World::start().expect("MPI starts once"));
+    assert!(world.neighbours() <= world.size());
+    let (rank, task) = (world.rank(), arguments.get(1).map_or("", String::as_str));
+    let fault = |fault| {
+        // The first shares are in turn, and components with a memory stay: rank 3 of 4 has component 7.
+        let mut oracle = Parallel::new(Uneven::new(40, true, fault, rank));
+        solve(&world, &mut oracle, method("bundle"), 60, false);
+    };
+    match task {
+        "solve" => solve_all(&world, false),
+        "alone" => solve_all(&world, true),
+        "jobs" => jobs(&world),
+        "error" => fault(Fault::Error),
+        "panic" => fault(Fault::Panic),
+        "exit" => fault(Fault::Exit),
+        "wait" => {
+            // A test kills a rank of this job.
+            println!("{}", std::process::id());
+            let mut oracle = Parallel::new(Uneven::new(40, false, Fault::None, rank));
+            solve(&world, &mut oracle, method("adam"), usize::MAX, false);
+        }
+        _ => panic!("expected a task, found {task:?}"),
+    }
+}

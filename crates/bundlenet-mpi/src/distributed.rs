@@ -1,0 +1,446 @@
+//! A sum whose components are evaluated by all ranks.
+//!
+//! Rank 0 runs the method. For each evaluation it sends one message to all: the request and the point. Every rank
+//! evaluates its share and sends one message back. Results are put together in the order of the components, so they do
+//! not depend on the shares.
+
+use std::time::Instant;
+
+use bundlenet::{
+    Domain, Interval, Lines, Minorants, Oracle, OracleError, Parts, Primal, PrimalOracle, Sense, Solutions,
+    StructuredOracle, SumOracle,
+};
+use mpi::datatype::traits::Equivalence;
+use mpi::topology::SimpleCommunicator;
+use mpi::traits::{Communicator, Destination, Root, Source};
+
+use crate::shares::Shares;
+use crate::wire::{Gathered, Words, put_records, put_text};
+use crate::world::{World, communicator, rank_number};
+
+/// Time that an evaluation over ranks takes beside the evaluation of components, in seconds.
+const OVERHEAD: f64 = 50e-6;
+
+/// Components that a rank with several threads evaluates in one call, for each thread.
+const PER_THREAD: usize = 8;
+
+/// Words of a request before the point.
+const HEAD: usize = 4;
+
+/// First word of a request.
+const END: u64 = 0;
+const ALL: u64 = 1;
+const SOME: u64 = 2;
+
+/// First word of an answer.
+const FAILED: u64 = 1;
+
+/// Factor by which `ranks` ranks shorten an evaluation of a sum, as far as its stated work tells; at most 1 where ranks
+/// do not pay.
+pub fn gain(oracle: &dyn SumOracle, ranks: usize) -> f64 {
+    if oracle.parts() == Parts::Together || ranks < 2 || oracle.component_count() < 2 {
+        return 1.0;
+    }
+    // An oracle that states nothing counts as one of a millisecond.
+    let seconds = 1e-9 * oracle.work().unwrap_or(1e6);
+    let ranks = ranks.min(oracle.component_count()) as f64;
+    (seconds / (seconds / ranks + OVERHEAD)).max(1.0)
+}
+
+/// A sum whose components are evaluated by all ranks; rank 0 has it.
+///
+/// The other ranks call [`serve`] with an oracle of the same function. They are free again when this one is dropped.
+///
+/// Results are the same, bit by bit, as those of the oracle alone. Shares are balanced by measured times between two
+/// evaluations, unless components remember their evaluations ([`Parts::InOnePlace`]). An oracle that evaluates all of
+/// its components in one call ([`Parts::Together`]) does so on rank 0 alone.
+pub struct Distributed<'a> {
+    world: &'a World,
+    oracle: &'a mut dyn SumOracle,
+    shares: Shares,
+    /// Whether the other ranks have yet to hear of the shares.
+    has_new_shares: bool,
+    keeps_solutions: bool,
+    /// Wished accuracy, infinite if there was no wish.
+    accuracy: f64,
+    request: Vec<u64>,
+    /// Answers of all ranks.
+    answers: Vec<Vec<u64>>,
+    /// Minorants of an evaluation of the whole function.
+    minorants: Minorants,
+    /// Solutions of the last evaluation; those of further cuts, in their order; the number of these cuts.
+    solutions: Solutions,
+    further: Solutions,
+    further_cuts: usize,
+    helper: Helper,
+}
+
+/// Memory for the evaluation of a share.
+#[derive(Default)]
+struct Helper {
+    minorants: Minorants,
+    solutions: Solutions,
+    share: Vec<usize>,
+}
+
+impl<'a> Distributed<'a> {
+    /// The sum over the ranks of a world.
+    pub fn new(world: &'a World, oracle: &'a mut dyn SumOracle) -> Self {
+        let shares = Shares::new(oracle.component_count(), world.size(), oracle.parts() == Parts::InOnePlace);
+        Self {
+            answers: vec![vec![]; world.size()],
+            request: vec![],
+            shares,
+            has_new_shares: false,
+            keeps_solutions: false,
+            accuracy: f64::INFINITY,
+            minorants: Minorants::new(),
+            solutions: Solutions::new(),
+            further: Solutions::new(),
+            further_cuts: 0,
+            helper: Helper::default(),
+            world,
+            oracle,
+        }
+    }
+
+    /// The same, also with the solutions of the subproblems, if the oracle has them. They travel with every evaluation.
+    #[must_use]
+    pub fn with_solutions(mut self) -> Self {
+        self.keeps_solutions = self.oracle.as_primal().is_some();
+        self
+    }
+
+    /// Whether rank 0 evaluates all components.
+    fn is_local(&self) -> bool {
+        self.world.size() == 1 || self.oracle.parts() == Parts::Together
+    }
+
+    /// Sends a request. New shares, or the components of a request for some, follow in a message of their own.
+    fn send(&mut self, kind: u64, point: &[f64], which: Option<&[usize]>) {
+        let extra = which.map_or(0, <[usize]>::len) + if self.has_new_shares { self.shares.owners().len() } else { 0 };
+        self.request.clear();
+        let flags = u64::from(self.keeps_solutions) | u64::from(self.has_new_shares) << 1;
+        self.request.extend([kind, extra as u64, flags, self.accuracy.to_bits()]);
+        self.request.extend(point.iter().map(|entry| entry.to_bits()));
+        self.request.resize(HEAD + self.oracle.dim(), 0);
+        let root = communicator();
+        let root = root.process_at_rank(0);
+        root.broadcast_into(&mut self.request[..]);
+        if extra > 0 {
+            let owners = if self.has_new_shares { self.shares.owners() } else { &[] };
+            let which = which.unwrap_or(&[]).iter().map(|&component| component as u32);
+            let mut words: Vec<u32> = owners.iter().copied().chain(which).collect();
+            root.broadcast_into(&mut words[..]);
+        }
+        self.has_new_shares = false;
+    }
+
+    /// Evaluates all components, or the given ones, and appends their results in order.
+    fn gather(&mut self, point: &[f64], which: Option<&[usize]>, minorants: &mut Minorants) -> Result<(), OracleError> {
+        self.send(if which.is_some() { SOME } else { ALL }, point, which);
+        self.helper.choose(self.shares.owners(), 0, which);
+        let terms = Terms { rank: 0, keeps_solutions: self.keeps_solutions };
+        self.helper.evaluate(self.oracle, point, terms, &mut self.answers[0]);
+        let world = communicator();
+        for (rank, answer) in self.answers.iter_mut().enumerate().skip(1) {
+            receive(&world, rank, answer);
+        }
+        self.solutions.clear();
+        self.further.clear();
+        first_failure(&self.answers)?;
+        let mut answers: Vec<Words<'_>> = self.answers.iter().map(|answer| Words(&answer[1..])).collect();
+        let mut gathered = Gathered { minorants, solutions: &mut self.solutions, further: &mut self.further };
+        let count = which.map_or(self.shares.owners().len(), <[usize]>::len);
+        for place in 0..count {
+            let component = which.map_or(place, |which| which[place]);
+            let owner = self.shares.owners()[component] as usize;
+            let seconds = answers[owner].record(&mut gathered);
+            self.shares.measure(component, seconds);
+        }
+        self.has_new_shares = self.shares.balance();
+        self.further_cuts = minorants.more().count();
+        Ok(())
+    }
+}
+
+/// The failure of the first component in order that failed.
+fn first_failure(answers: &[Vec<u64>]) -> Result<(), OracleError> {
+    let failed = answers.iter().enumerate().filter(|(_, answer)| answer.first() == Some(&FAILED));
+    let first = failed.min_by_key(|(_, answer)| answer.get(1).copied());
+    let Some((rank, answer)) = first else { return Ok(()) };
+    let (component, message) = (answer[1], Words(&answer[2..]).text());
+    Err(format!("rank {rank}, component {component}: {message}").into())
+}
+
+/// Receives an answer.
+fn receive(world: &SimpleCommunicator, rank: usize, answer: &mut Vec<u64>) {
+    let (message, status) = world.process_at_rank(rank_number(rank)).matched_probe();
+    let count = usize::try_from(status.count(u64::equivalent_datatype())).unwrap_or(0);
+    answer.resize(count, 0);
+    message.matched_receive_into(&mut answer[..]);
+}
+
+/// How a share is evaluated.
+#[derive(Clone, Copy)]
+struct Terms {
+    rank: u32,
+    keeps_solutions: bool,
+}
+
+impl Helper {
+    /// Chooses the components of a rank among all, or among the given ones.
+    fn choose(&mut self, owners: &[u32], rank: u32, which: Option<&[usize]>) {
+        self.share.clear();
+        match which {
+            None => self.share.extend((0..owners.len()).filter(|&component| owners[component] == rank)),
+            Some(which) => self.share.extend(which.iter().copied().filter(|&component| owners[component] == rank)),
+        }
+    }
+
+    /// Evaluates the share and writes the answer.
+    fn evaluate(&mut self, oracle: &mut dyn SumOracle, point: &[f64], terms: Terms, answer: &mut Vec<u64>) {
+        answer.clear();
+        answer.push(0);
+        let threads = rayon::current_num_threads();
+        let at_once = if threads > 1 { PER_THREAD * threads } else { 1 };
+        let share = std::mem::take(&mut self.share);
+        for components in share.chunks(at_once) {
+            let begin = Instant::now();
+            if let Err((component, error)) = self.evaluate_some(oracle, components, point, terms) {
+                answer.clear();
+                answer.extend([FAILED, component as u64]);
+                put_text(answer, &error.to_string());
+                break;
+            }
+            let seconds = begin.elapsed().as_secs_f64() / components.len() as f64;
+            put_records(answer, seconds, &self.minorants, &self.solutions);
+        }
+        self.share = share;
+    }
+
+    /// Evaluates some components; an error with the first one that failed.
+    fn evaluate_some(
+        &mut self,
+        oracle: &mut dyn SumOracle,
+        components: &[usize],
+        point: &[f64],
+        terms: Terms,
+    ) -> Result<(), (usize, OracleError)> {
+        self.minorants.clear();
+        self.solutions.clear();
+        if let Err(error) = oracle.evaluate_some(components, point, &mut self.minorants) {
+            return Err(self.find_failure(oracle, components, point, error));
+        }
+        let (expected, found) = (components.len(), self.minorants.len());
+        if found != expected {
+            let message = format!("expected {expected} minorants, found {found} on rank {}", terms.rank);
+            return Err((components[0], message.into()));
+        }
+        if let Some(primal) = oracle.as_primal().filter(|_| terms.keeps_solutions) {
+            primal.write_solutions(&mut self.solutions);
+            let further = self.minorants.more().count();
+            let found = self.solutions.len();
+            if found != expected && found != expected + further {
+                let message = format!("expected {expected} primal solutions, found {found}");
+                return Err((components[0], message.into()));
+            }
+        }
+        Ok(())
+    }
+
+    /// The component that failed in a call for several.
+    fn find_failure(
+        &mut self,
+        oracle: &mut dyn SumOracle,
+        components: &[usize],
+        point: &[f64],
+        error: OracleError,
+    ) -> (usize, OracleError) {
+        if let [component] = components {
+            return (*component, error);
+        }
+        for &component in components {
+            self.minorants.clear();
+            if let Err(error) = oracle.evaluate_some(&[component], point, &mut self.minorants) {
+                return (component, error);
+            }
+        }
+        (components[0], error)
+    }
+}
+
+/// Evaluates components for the [`Distributed`] oracle on rank 0, until that one is dropped. `oracle` is the same
+/// function there and here.
+pub fn serve(world: &World, oracle: &mut dyn SumOracle) {
+    let communicator = communicator();
+    let root = communicator.process_at_rank(0);
+    let dim = oracle.dim();
+    let rank = u32::try_from(world.rank()).unwrap_or(u32::MAX);
+    let mut shares = Shares::new(oracle.component_count(), world.size(), true);
+    let (mut request, mut helper, mut answer) = (vec![0; HEAD + dim], Helper::default(), vec![]);
+    let mut point = vec![0.0; dim];
+    loop {
+        root.broadcast_into(&mut request[..]);
+        let [kind, extra, flags, accuracy] = [0, 1, 2, 3].map(|place| request[place]);
+        if kind == END {
+            return;
+        }
+        let mut words = vec![0_u32; usize::try_from(extra).unwrap_or(0)];
+        if extra > 0 {
+            root.broadcast_into(&mut words[..]);
+        }
+        let owners = if flags & 2 == 2 { shares.owners().len() } else { 0 };
+        if owners > 0 {
+            shares.set_owners(&words[..owners]);
+        }
+        let which: Vec<usize> = words[owners..].iter().map(|&component| component as usize).collect();
+        let accuracy = f64::from_bits(accuracy);
+        if accuracy.is_finite() {
+            oracle.wish(accuracy);
+        }
+        point.iter_mut().zip(&request[HEAD..]).for_each(|(entry, &bits)| *entry = f64::from_bits(bits));
+        helper.choose(shares.owners(), rank, (kind == SOME).then_some(&which));
+        helper.evaluate(oracle, &point, Terms { rank, keeps_solutions: flags & 1 == 1 }, &mut answer);
+        root.send(&answer[..]);
+    }
+}
+
+impl Drop for Distributed<'_> {
+    fn drop(&mut self) {
+        self.has_new_shares = false;
+        self.send(END, &[], None);
+    }
+}
+
+impl Oracle for Distributed<'_> {
+    fn dim(&self) -> usize {
+        self.oracle.dim()
+    }
+
+    fn evaluate(&mut self, point: &[f64], subgradient: &mut [f64]) -> Result<f64, OracleError> {
+        self.evaluate_within(point, subgradient).map(|interval| interval.bound)
+    }
+
+    fn evaluate_within(&mut self, point: &[f64], subgradient: &mut [f64]) -> Result<Interval, OracleError> {
+        if self.is_local() {
+            return self.oracle.evaluate_within(point, subgradient);
+        }
+        let mut minorants = std::mem::take(&mut self.minorants);
+        minorants.clear();
+        let gathered = self.gather(point, None, &mut minorants);
+        self.minorants = minorants;
+        gathered?;
+        // An evaluation of the whole function has no further cuts.
+        (self.further_cuts, self.further) = (0, Solutions::new());
+        Ok(self.oracle.add_up(point, &self.minorants, subgradient))
+    }
+
+    fn wish(&mut self, accuracy: f64) {
+        self.accuracy = accuracy;
+        self.oracle.wish(accuracy);
+    }
+
+    fn domain(&self) -> Domain {
+        self.oracle.domain()
+    }
+
+    fn sense(&self) -> Sense {
+        self.oracle.sense()
+    }
+
+    fn minimizer_box(&self) -> Option<(Vec<f64>, Vec<f64>)> {
+        self.oracle.minimizer_box()
+    }
+
+    /// The work on one thread, as without ranks: no decision depends on their number.
+    fn work(&self) -> Option<f64> {
+        self.oracle.work()
+    }
+
+    fn scales(&self) -> Option<Vec<f64>> {
+        self.oracle.scales()
+    }
+
+    fn as_sum(&mut self) -> Option<&mut dyn SumOracle> {
+        Some(self)
+    }
+
+    fn as_primal(&mut self) -> Option<&mut dyn PrimalOracle> {
+        if self.keeps_solutions && self.oracle.as_primal().is_some() { Some(self) } else { None }
+    }
+
+    fn as_structured(&mut self) -> Option<&mut dyn StructuredOracle> {
+        self.oracle.as_structured()
+    }
+}
+
+impl SumOracle for Distributed<'_> {
+    fn component_count(&self) -> usize {
+        self.oracle.component_count()
+    }
+
+    fn linear(&self) -> &[f64] {
+        self.oracle.linear()
+    }
+
+    fn evaluate_components(&mut self, point: &[f64], minorants: &mut Minorants) -> Result<(), OracleError> {
+        if self.is_local() {
+            return self.oracle.evaluate_components(point, minorants);
+        }
+        self.gather(point, None, minorants)?;
+        self.oracle.gathered(point, minorants);
+        Ok(())
+    }
+
+    fn evaluate_some(
+        &mut self,
+        components: &[usize],
+        point: &[f64],
+        minorants: &mut Minorants,
+    ) -> Result<(), OracleError> {
+        if self.is_local() {
+            return self.oracle.evaluate_some(components, point, minorants);
+        }
+        self.gather(point, Some(components), minorants)
+    }
+
+    fn multiplicity(&self, component: usize) -> f64 {
+        self.oracle.multiplicity(component)
+    }
+
+    fn fingerprint(&self, component: usize) -> Option<u64> {
+        self.oracle.fingerprint(component)
+    }
+
+    fn reprice(&self, component: usize, coordinates: &[u32], entries: &[f64]) -> Option<f64> {
+        self.oracle.reprice(component, coordinates, entries)
+    }
+
+    fn prove(&mut self, aggregate: &Lines) -> Option<f64> {
+        self.oracle.prove(aggregate)
+    }
+
+    fn prove_until(&mut self, aggregate: &Lines, is_over: &dyn Fn() -> bool) -> Option<f64> {
+        self.oracle.prove_until(aggregate, is_over)
+    }
+}
+
+impl PrimalOracle for Distributed<'_> {
+    fn write_solutions(&mut self, solutions: &mut Solutions) {
+        if self.is_local() {
+            if let Some(primal) = self.oracle.as_primal() {
+                primal.write_solutions(solutions);
+            }
+            return;
+        }
+        solutions.append(&self.solutions);
+        if self.further.len() == self.further_cuts {
+            solutions.append(&self.further);
+        }
+    }
+
+    fn line_of(&mut self, component: usize, solution: &mut Primal) -> Option<(f64, Vec<(u32, f64)>)> {
+        self.oracle.as_primal()?.line_of(component, solution)
+    }
+}

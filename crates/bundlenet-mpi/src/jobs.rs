@@ -1,0 +1,233 @@
+//! Jobs over ranks: whoever is free gets the next one.
+//!
+//! Rank 0 hands out the numbers of jobs and collects results. All ranks compute, rank 0 too: other threads compute while
+//! the thread that called looks for messages.
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::{Mutex, PoisonError};
+
+use bundlenet::team::{Done, Failed, Job, Team, from_bytes, to_bytes};
+use mpi::datatype::traits::Equivalence;
+use mpi::traits::{Communicator, Destination, Root, Source};
+
+use crate::world::{PAUSE, World, communicator, rank_number};
+
+/// Messages to rank 0: the number of slots of a rank, and the result of a job.
+const SLOTS: i32 = 1;
+const RESULT: i32 = 2;
+
+/// Message to other ranks: the number of a job.
+const NUMBER: i32 = 3;
+
+/// The number that says that there are no more jobs.
+const NO_MORE: u64 = u64::MAX;
+
+/// Number and result of a job.
+type Outcome = (usize, Result<Vec<u8>, String>);
+
+impl Team for World {
+    fn is_leader(&self) -> bool {
+        self.rank() == 0
+    }
+
+    fn name(&self) -> String {
+        format!("rank {}", self.rank())
+    }
+
+    fn spread(&self, count: usize, slots: usize, job: &Job<'_>, done: &mut Done<'_>) -> Result<Vec<Vec<u8>>, Failed> {
+        if !self.is_leader() {
+            help(slots, job);
+            return unpacked(&self.tell(vec![]));
+        }
+        let led = lead(self.size(), (count, slots), job, done);
+        self.tell(to_bytes(&packed(&led)));
+        led
+    }
+
+    fn tell(&self, mut bytes: Vec<u8>) -> Vec<u8> {
+        let world = communicator();
+        let root = world.process_at_rank(0);
+        let mut count = bytes.len() as u64;
+        root.broadcast_into(&mut count);
+        bytes.resize(usize::try_from(count).unwrap_or(0), 0);
+        // The length of a message is limited.
+        bytes.chunks_mut(1 << 30).for_each(|part| root.broadcast_into(part));
+        bytes
+    }
+}
+
+/// Results or a failure, as data that travel.
+type Packed = (Vec<Vec<u8>>, Option<(String, String)>);
+
+fn packed(led: &Result<Vec<Vec<u8>>, Failed>) -> Packed {
+    match led {
+        Ok(results) => (results.clone(), None),
+        Err(Failed { member, message }) => (vec![], Some((member.clone(), message.clone()))),
+    }
+}
+
+fn unpacked(told: &[u8]) -> Result<Vec<Vec<u8>>, Failed> {
+    match from_bytes::<Packed>(told) {
+        Some((results, None)) => Ok(results),
+        Some((_, Some((member, message)))) => Err(Failed { member, message }),
+        None => Err(Failed { member: "rank 0".to_string(), message: "expected results, found none".to_string() }),
+    }
+}
+
+/// The desk of rank 0, where jobs are handed out and results collected.
+struct Desk<'a> {
+    /// The next job. The threads of rank 0 take theirs from it, too.
+    next: &'a AtomicUsize,
+    results: Vec<Option<Vec<u8>>>,
+    /// Jobs without a result, of those that were or will be handed out.
+    open: usize,
+    failure: Option<(usize, Failed)>,
+}
+
+impl Desk<'_> {
+    /// The next job for another rank.
+    fn number(&self) -> u64 {
+        let index = self.next.fetch_add(1, Ordering::Relaxed);
+        if index < self.results.len() { index as u64 } else { NO_MORE }
+    }
+
+    /// Takes a result. After a failure no further job is handed out.
+    fn take(&mut self, rank: usize, (index, result): Outcome, done: &mut Done<'_>) {
+        self.open -= 1;
+        let result = result.and_then(|bytes| done(index, &bytes).map(|()| bytes));
+        match result {
+            Ok(bytes) => self.results[index] = Some(bytes),
+            Err(message) => {
+                let count = self.results.len();
+                let begun = self.next.swap(count, Ordering::Relaxed).min(count);
+                self.open -= count - begun;
+                let failed = Failed { member: format!("rank {rank}"), message };
+                // The first job in order counts, if several fail at the same time.
+                if self.failure.as_ref().is_none_or(|(first, _)| index < *first) {
+                    self.failure = Some((index, failed));
+                }
+            }
+        }
+    }
+
+    fn finish(self) -> Result<Vec<Vec<u8>>, Failed> {
+        match self.failure {
+            Some((_, failed)) => Err(failed),
+            None => Ok(self.results.into_iter().flatten().collect()),
+        }
+    }
+}
+
+/// The work of rank 0.
+fn lead(
+    ranks: usize,
+    (count, slots): (usize, usize),
+    job: &Job<'_>,
+    done: &mut Done<'_>,
+) -> Result<Vec<Vec<u8>>, Failed> {
+    let next = AtomicUsize::new(0);
+    let mut desk = Desk { next: &next, results: vec![None; count], open: count, failure: None };
+    std::thread::scope(|scope| {
+        let (send, receive) = channel::<Outcome>();
+        for _ in 0..slots.min(count) {
+            let (send, next) = (send.clone(), &next);
+            scope.spawn(move || {
+                let mut index = next.fetch_add(1, Ordering::Relaxed);
+                // The receiver outlives the thread.
+                while index < count && send.send((index, job(index))).is_ok() {
+                    index = next.fetch_add(1, Ordering::Relaxed);
+                }
+            });
+        }
+        // Ranks that have not said how many slots they have, and slots that wait for a number or compute.
+        let (mut silent, mut busy) = (ranks - 1, 0);
+        while silent > 0 || busy > 0 || desk.open > 0 {
+            let mut is_idle = true;
+            while let Ok(outcome) = receive.try_recv() {
+                desk.take(0, outcome, done);
+                is_idle = false;
+            }
+            while let Some((rank, tag, bytes)) = look(None) {
+                is_idle = false;
+                let mut asked = 1;
+                if tag == SLOTS {
+                    asked = from_bytes(&bytes).unwrap_or(0);
+                    (silent, busy) = (silent - 1, busy + asked);
+                } else if let Some((index, (result, message))) =
+                    from_bytes::<(usize, (Option<Vec<u8>>, String))>(&bytes)
+                {
+                    desk.take(rank, (index, result.ok_or(message)), done);
+                }
+                for _ in 0..asked {
+                    let number = desk.number();
+                    busy -= usize::from(number == NO_MORE);
+                    communicator().process_at_rank(rank_number(rank)).send_with_tag(&to_bytes(&number)[..], NUMBER);
+                }
+            }
+            if is_idle {
+                std::thread::sleep(PAUSE);
+            }
+        }
+    });
+    desk.finish()
+}
+
+/// Rank, tag and bytes of a message that has arrived: from rank 0, or from any rank with a result.
+fn look(source: Option<usize>) -> Option<(usize, i32, Vec<u8>)> {
+    let world = communicator();
+    let (message, status) = match source {
+        Some(rank) => world.process_at_rank(rank_number(rank)).immediate_matched_probe()?,
+        None => world.any_process().immediate_matched_probe()?,
+    };
+    let mut bytes = vec![0_u8; usize::try_from(status.count(u8::equivalent_datatype())).unwrap_or(0)];
+    message.matched_receive_into(&mut bytes[..]);
+    Some((usize::try_from(status.source_rank()).unwrap_or(0), status.tag(), bytes))
+}
+
+/// The work of another rank.
+fn help(slots: usize, job: &Job<'_>) {
+    let world = communicator();
+    let root = world.process_at_rank(0);
+    root.send_with_tag(&to_bytes(&slots)[..], SLOTS);
+    std::thread::scope(|scope| {
+        let (give, given): (Sender<usize>, Receiver<usize>) = channel();
+        let (send, receive) = channel::<Outcome>();
+        let given = std::sync::Arc::new(Mutex::new(given));
+        for _ in 0..slots {
+            let (send, given) = (send.clone(), std::sync::Arc::clone(&given));
+            scope.spawn(move || {
+                let next = || given.lock().unwrap_or_else(PoisonError::into_inner).recv();
+                // The channel closes when there are no more jobs.
+                while let Ok(index) = next() {
+                    if send.send((index, job(index))).is_err() {
+                        return;
+                    }
+                }
+            });
+        }
+        let mut busy = slots;
+        while busy > 0 {
+            let mut is_idle = true;
+            while let Ok((index, result)) = receive.try_recv() {
+                let (result, message) = match result {
+                    Ok(bytes) => (Some(bytes), String::new()),
+                    Err(message) => (None, message),
+                };
+                root.send_with_tag(&to_bytes(&(index, (result, message)))[..], RESULT);
+                is_idle = false;
+            }
+            while let Some((_, _, bytes)) = look(Some(0)) {
+                is_idle = false;
+                match from_bytes::<u64>(&bytes).filter(|number| *number != NO_MORE) {
+                    // The threads live as long as the channel.
+                    Some(number) => drop(give.send(usize::try_from(number).unwrap_or(0))),
+                    None => busy -= 1,
+                }
+            }
+            if is_idle {
+                std::thread::sleep(PAUSE);
+            }
+        }
+    });
+}

@@ -1,0 +1,165 @@
+//! Results of components as words of 64 bits.
+//!
+//! A record of a component has its time, value, bound and the numbers of its further cuts and solutions, then the
+//! sparse vectors.
+
+use bundlenet::{Minorants, Solutions};
+
+/// Appends numbers.
+pub(crate) fn put(words: &mut Vec<u64>, numbers: &[f64]) {
+    words.extend(numbers.iter().map(|number| number.to_bits()));
+}
+
+/// Appends a sparse vector: its length, two coordinates in each word, the entries.
+fn put_sparse(words: &mut Vec<u64>, (coordinates, entries): (&[u32], &[f64])) {
+    words.push(coordinates.len() as u64);
+    let pair = |pair: &[u32]| u64::from(pair[0]) | u64::from(pair.get(1).copied().unwrap_or(0)) << 32;
+    words.extend(coordinates.chunks(2).map(pair));
+    put(words, entries);
+}
+
+/// Appends a text.
+pub(crate) fn put_text(words: &mut Vec<u64>, text: &str) {
+    words.push(text.len() as u64);
+    let word = |bytes: &[u8]| bytes.iter().rev().fold(0, |word, &byte| word << 8 | u64::from(byte));
+    words.extend(text.as_bytes().chunks(8).map(word));
+}
+
+/// Appends the records of components: one for each minorant, with the same time. `solutions` are empty, or have one for
+/// each minorant and perhaps one for each further cut.
+pub(crate) fn put_records(words: &mut Vec<u64>, seconds: f64, minorants: &Minorants, solutions: &Solutions) {
+    let mut more = minorants.more().enumerate().peekable();
+    let first_further = minorants.len();
+    let has_further = solutions.len() > first_further;
+    for place in 0..minorants.len() {
+        put(words, &[seconds, minorants.values()[place], minorants.bounds()[place]]);
+        put_sparse(words, minorants.subgradient(place));
+        words.push(u64::from(!solutions.is_empty()));
+        if !solutions.is_empty() {
+            put(words, &[solutions.costs()[place]]);
+            put_sparse(words, solutions.variables(place));
+        }
+        let at = words.len();
+        words.extend([0, u64::from(has_further)]);
+        while let Some((index, (_, value, slope))) = more.next_if(|(_, (owner, ..))| *owner == place) {
+            words[at] += 1;
+            put(words, &[value]);
+            put_sparse(words, slope);
+            if has_further {
+                put(words, &[solutions.costs()[first_further + index]]);
+                put_sparse(words, solutions.variables(first_further + index));
+            }
+        }
+    }
+}
+
+/// Words that are read from the front. Reading beyond the end gives zeros: the sender is this program.
+pub(crate) struct Words<'a>(pub(crate) &'a [u64]);
+
+impl<'a> Words<'a> {
+    pub(crate) fn word(&mut self) -> u64 {
+        let Some((first, rest)) = self.0.split_first() else { return 0 };
+        self.0 = rest;
+        *first
+    }
+
+    pub(crate) fn number(&mut self) -> f64 {
+        f64::from_bits(self.word())
+    }
+
+    fn count(&mut self) -> usize {
+        usize::try_from(self.word()).unwrap_or(0).min(self.0.len() * 2)
+    }
+
+    fn take(&mut self, count: usize) -> &'a [u64] {
+        let (first, rest) = self.0.split_at(count.min(self.0.len()));
+        self.0 = rest;
+        first
+    }
+
+    fn sparse(&mut self) -> impl Iterator<Item = (u32, f64)> + use<'a> {
+        let count = self.count();
+        let (pairs, entries) = (self.take(count.div_ceil(2)), self.take(count));
+        let coordinate = move |place: usize| (pairs[place / 2] >> (32 * (place % 2))) as u32;
+        entries.iter().enumerate().map(move |(place, &entry)| (coordinate(place), f64::from_bits(entry)))
+    }
+
+    pub(crate) fn text(&mut self) -> String {
+        let count = usize::try_from(self.word()).unwrap_or(0);
+        let mut bytes: Vec<u8> = self.take(count.div_ceil(8)).iter().flat_map(|word| word.to_le_bytes()).collect();
+        bytes.truncate(count);
+        String::from_utf8_lossy(&bytes).into_owned()
+    }
+
+    /// Reads the record of a component and returns its time.
+    pub(crate) fn record(&mut self, gathered: &mut Gathered<'_>) -> f64 {
+        let (seconds, value, bound) = (self.number(), self.number(), self.number());
+        if value == bound {
+            gathered.minorants.push(value, self.sparse());
+        } else {
+            gathered.minorants.push_within(value, bound, self.sparse());
+        }
+        if self.word() == 1 {
+            let cost = self.number();
+            gathered.solutions.push(cost, self.sparse());
+        }
+        let (count, is_solved) = (self.word(), self.word() == 1);
+        for _ in 0..count {
+            let value = self.number();
+            gathered.minorants.push_more(value, self.sparse());
+            if is_solved {
+                let cost = self.number();
+                gathered.further.push(cost, self.sparse());
+            }
+        }
+        seconds
+    }
+}
+
+/// Results of components in order.
+pub(crate) struct Gathered<'a> {
+    pub(crate) minorants: &'a mut Minorants,
+    pub(crate) solutions: &'a mut Solutions,
+    /// Solutions of further cuts.
+    pub(crate) further: &'a mut Solutions,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn records_arrive_as_they_were() {
+        let (mut minorants, mut solutions) = (Minorants::new(), Solutions::new());
+        minorants.push(0.1, [(3, 1.5), (7, -0.0), (u32::MAX, 2.5)]);
+        minorants.push_more(-1.0, [(1, 4.0)]);
+        minorants.push_more(-2.0, []);
+        minorants.push_within(1.0, 2.0, [(0, 1e-300)]);
+        solutions.push(5.0, [(1, 1.0)]);
+        solutions.push(6.0, []);
+        for has_further in [false, true] {
+            if has_further {
+                solutions.push(7.0, [(9, 1.0)]);
+                solutions.push(8.0, [(8, 1.0)]);
+            }
+            let mut words = vec![];
+            put_records(&mut words, 0.25, &minorants, &solutions);
+            let (mut arrived, mut firsts, mut further) = (Minorants::new(), Solutions::new(), Solutions::new());
+            let mut gathered = Gathered { minorants: &mut arrived, solutions: &mut firsts, further: &mut further };
+            let mut words = Words(&words);
+            assert_eq!([words.record(&mut gathered), words.record(&mut gathered)], [0.25; 2]);
+            assert!(words.0.is_empty() && arrived == minorants);
+            firsts.append(&further);
+            assert_eq!(firsts, solutions);
+        }
+    }
+
+    #[test]
+    fn texts_arrive_as_they_were() {
+        for text in ["", "a", "12345678", "caf\u{e9} failed"] {
+            let mut words = vec![];
+            put_text(&mut words, text);
+            assert_eq!(Words(&words).text(), text);
+        }
+    }
+}
