@@ -1,8 +1,11 @@
 //! The list that a callback for components fills.
+//!
+//! These functions are called once for each component of each evaluation, so they do as little as possible. A list grows as a
+//! `Vec` does: without a panic.
 
-use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::iter::{Copied, Zip};
+use std::slice::{Iter, from_raw_parts};
 
-use crate::border::entries;
 use crate::code::Code;
 
 /// Answers of components. It is valid during the callback that receives it.
@@ -11,27 +14,33 @@ pub struct Minorants {
     pub(crate) list: bundlenet::Minorants,
 }
 
+/// Coordinates and entries of a subgradient of the caller.
+type Pairs<'a> = Zip<Copied<Iter<'a, u32>>, Copied<Iter<'a, f64>>>;
+
 /// Does something with a list and a subgradient of the caller.
 ///
 /// # Safety
-/// As [`entries`], for both arrays. The list is valid or null.
+/// The list is valid or null. Each array is null, or has `count` entries that nobody writes during the call.
 unsafe fn push(
     minorants: *mut Minorants,
     count: usize,
     coordinates: *const u32,
     numbers: *const f64,
-    put: impl FnOnce(&mut bundlenet::Minorants, &mut dyn Iterator<Item = (u32, f64)>),
+    put: impl FnOnce(&mut bundlenet::Minorants, Pairs<'_>),
 ) -> Code {
     // SAFETY: as for the caller.
     let Some(Minorants { list }) = (unsafe { minorants.as_mut() }) else { return Code::Null };
-    // SAFETY: as for the caller.
-    let arrays = unsafe { (entries("coordinates", coordinates, count), entries("entries", numbers, count)) };
-    let (Ok(coordinates), Ok(numbers)) = arrays else { return Code::Null };
-    let mut subgradient = coordinates.iter().copied().zip(numbers.iter().copied());
-    match catch_unwind(AssertUnwindSafe(|| put(list, &mut subgradient))) {
-        Ok(()) => Code::Ok,
-        Err(_) => Code::Panic,
+    if count == 0 {
+        put(list, [].iter().copied().zip([].iter().copied()));
+        return Code::Ok;
     }
+    if coordinates.is_null() || numbers.is_null() {
+        return Code::Null;
+    }
+    // SAFETY: as for the caller.
+    let (coordinates, numbers) = unsafe { (from_raw_parts(coordinates, count), from_raw_parts(numbers, count)) };
+    put(list, coordinates.iter().copied().zip(numbers.iter().copied()));
+    Code::Ok
 }
 
 /// Appends the next component: its value at the point, and the nonzero entries of a subgradient there.
@@ -44,7 +53,7 @@ pub unsafe extern "C" fn bundlenet_minorants_push(
     entries: *const f64,
 ) -> Code {
     // SAFETY: the caller promises `count` entries of both arrays.
-    unsafe { push(minorants, count, coordinates, entries, |list, subgradient| list.push(value, subgradient)) }
+    unsafe { push(minorants, count, coordinates, entries, |list, pairs| list.push(value, pairs)) }
 }
 
 /// Appends the next component, whose value is known as an interval: `cut` is the value of the minorant at the point, `bound`
@@ -58,11 +67,8 @@ pub unsafe extern "C" fn bundlenet_minorants_push_within(
     coordinates: *const u32,
     entries: *const f64,
 ) -> Code {
-    let put = |list: &mut bundlenet::Minorants, subgradient: &mut dyn Iterator<Item = (u32, f64)>| {
-        list.push_within(cut, bound, subgradient);
-    };
     // SAFETY: the caller promises `count` entries of both arrays.
-    unsafe { push(minorants, count, coordinates, entries, put) }
+    unsafe { push(minorants, count, coordinates, entries, |list, pairs| list.push_within(cut, bound, pairs)) }
 }
 
 /// Appends a further cut of the last component, with its value at the point: each member of a solution pool is one.
@@ -79,5 +85,5 @@ pub unsafe extern "C" fn bundlenet_minorants_push_more(
         return Code::Length;
     }
     // SAFETY: the caller promises `count` entries of both arrays.
-    unsafe { push(minorants, count, coordinates, entries, |list, subgradient| list.push_more(value, subgradient)) }
+    unsafe { push(minorants, count, coordinates, entries, |list, pairs| list.push_more(value, pairs)) }
 }
