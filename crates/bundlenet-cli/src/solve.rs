@@ -44,6 +44,10 @@ pub(crate) struct Solve {
     /// Also report a bound that holds in exact arithmetic; needs integer data
     #[arg(long)]
     safe: bool,
+    /// Write a proof of the safe bound as JSON, which tools/bundlenet_verify.py checks; one instance of network design or
+    /// generalised assignment only
+    #[arg(long, value_name = "FILE.json", requires = "safe")]
+    proof: Option<PathBuf>,
     /// Print one JSON object for one file, an array for several
     #[arg(long)]
     json: bool,
@@ -140,6 +144,7 @@ impl Solve {
             ("--save-multipliers", &self.save_multipliers),
             ("--start", &self.start),
             ("--save-state", &self.save_state),
+            ("--proof", &self.proof),
             ("--primal", &self.primal),
             ("--prices", &self.prices),
             ("--picture", &self.picture),
@@ -157,6 +162,7 @@ impl Solve {
         let outputs = [
             ("--save-state", &self.save_state),
             ("--save-multipliers", &self.save_multipliers),
+            ("--proof", &self.proof),
             ("--primal", &self.primal),
             ("--prices", &self.prices),
             ("--picture", &self.picture),
@@ -209,6 +215,10 @@ impl Solve {
                 None => serde_json::to_string(&report.point)?,
             };
             results.keep(output::file(path, &(text + "\n")));
+        }
+        // Without a safe bound there is no proof; the report says why.
+        if let (Some(path), Some(proof)) = (&self.proof, &report.proof) {
+            results.keep(output::file(path, &proof.to_json()));
         }
         if let (Some(path), Some(text)) = (&self.primal, report.blocks.as_ref().and_then(|it| it.primal.as_ref())) {
             results.keep(output::file(path, text));
@@ -283,6 +293,11 @@ impl Solve {
             let found = output::problem_name(&problem);
             return Err(Failure::input(format!("{option}: expected a unit commitment instance, found {found}")));
         }
+        if self.proof.is_some() && !matches!(problem, Problem::NetworkDesign(_) | Problem::Assignment(_)) {
+            let found = output::problem_name(&problem);
+            let expected = "an instance of network design or generalised assignment";
+            return Err(Failure::input(format!("--proof: expected {expected}, found {found}")));
+        }
         if self.safe {
             problem.check_integers().map_err(|error| Failure::input(format!("{}: {error}", file.display())))?;
         }
@@ -300,6 +315,7 @@ impl Solve {
         let (solution, unsaved) = self.solve_dual(&mut *dual, &head, Start::default(), settings, interrupt)?;
         let mut report = Report::new(file, &problem, settings.method.name(), solution, self.safe);
         report.unsaved = unsaved;
+        report.proof = self.proof.as_ref().and_then(|_| problem.proof(&report.point).ok());
         Ok(report)
     }
 
