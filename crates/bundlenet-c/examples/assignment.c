@@ -1,5 +1,5 @@
-/* The Lagrangian dual of a generalised assignment, as a branch and bound uses it: solved once, then with one pair forbidden
-   at a time, from the state of the parent.
+/* The Lagrangian dual of a generalised assignment, as a branch and bound uses it: solved once, then with one pair
+   forbidden at a time, from the state of the parent.
 
        maximise   sum profit[b][i] x[b][i]   each item in at most one bin, each bin within its capacity
        dual       min  sum_i u_i + sum_b knapsack_b(profit[b] - u),   u >= 0                                          */
@@ -26,10 +26,9 @@ static void check(bundlenet_code code, const bundlenet_solver *solver) {
 
 /* The best knapsack of a bin at prices u, by dynamic programming. Returns its value and marks its items. */
 static double knapsack(const instance *data, size_t bin, const double *u, int *takes) {
-    static const double none = 0.0;
     double best[ITEMS + 1][MOST + 1];
     int capacity = data->capacity[bin];
-    for (int room = 0; room <= capacity; room++) best[0][room] = none;
+    for (int room = 0; room <= capacity; room++) best[0][room] = 0.0;
     for (int item = 0; item < ITEMS; item++) {
         int weight = data->weight[bin][item];
         double gain = data->profit[bin][item] - u[item];
@@ -47,7 +46,8 @@ static double knapsack(const instance *data, size_t bin, const double *u, int *t
 }
 
 /* A minorant of each bin: its value at u, and the slope -1 for each item that it takes. */
-static int evaluate(void *user, size_t dim, const double *u, size_t count, const size_t *bins, bundlenet_minorants *out) {
+static int evaluate(void *user, size_t dim, const double *u, size_t count, const size_t *bins,
+                    bundlenet_minorants *out) {
     (void)dim;
     for (size_t place = 0; place < count; place++) {
         int takes[ITEMS];
@@ -66,8 +66,9 @@ static int evaluate(void *user, size_t dim, const double *u, size_t count, const
     return 0;
 }
 
-/* A cut of a parent is valid for a child if its knapsack takes no forbidden item: its constant is the profit of the knapsack. */
-static int reprice(void *user, size_t bin, size_t count, const uint32_t *items, const double *entries, double *constant) {
+/* A cut of a parent is valid for a child if its knapsack takes no forbidden item. Its constant is the profit. */
+static int reprice(void *user, size_t bin, size_t count, const uint32_t *items, const double *entries,
+                   double *constant) {
     const instance *data = user;
     *constant = 0.0;
     for (size_t place = 0; place < count; place++) {

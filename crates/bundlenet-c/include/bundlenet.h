@@ -72,8 +72,8 @@ typedef struct bundlenet_solver bundlenet_solver;
 // The state of a run: a warm start for a later run of the same function, or of one with changed data.
 typedef struct bundlenet_state bundlenet_state;
 
-// Writes the value of the function at `point` and all `dim` entries of a subgradient there. Returns 0, or another number if it
-// failed.
+// Writes the value of the function at `point` and all `dim` entries of a subgradient there. Returns 0, or another
+// number if it failed.
 typedef int (*bundlenet_evaluate)(void *user, size_t dim, const double *point, double *value, double *subgradient);
 
 // As `bundlenet_evaluate`, for a value that is known as an interval: `cut` is the value of the minorant, `bound` the
@@ -85,8 +85,8 @@ typedef int (*bundlenet_evaluate_within)(void *user,
                                          double *bound,
                                          double *subgradient);
 
-// Evaluates `count` components at `point` and pushes one minorant for each, in the order of `components`. Returns 0, or
-// another number if it failed.
+// Evaluates `count` components at `point` and pushes one minorant for each, in the order of `components`. Returns 0,
+// or another number if it failed.
 typedef int (*bundlenet_evaluate_components)(void *user,
                                              size_t dim,
                                              const double *point,
@@ -94,8 +94,8 @@ typedef int (*bundlenet_evaluate_components)(void *user,
                                              const size_t *components,
                                              bundlenet_minorants *minorants);
 
-// Writes the value at the origin of the component's minorant with this slope, after a change of the data. Returns 0, or
-// another number if there is no such minorant any more.
+// Writes the value at the origin of the component's minorant with this slope, after a change of the data. Returns 0,
+// or another number if there is no such minorant any more.
 typedef int (*bundlenet_reprice)(void *user,
                                  size_t component,
                                  size_t count,
@@ -103,8 +103,8 @@ typedef int (*bundlenet_reprice)(void *user,
                                  const double *entries,
                                  double *constant);
 
-// Called with an accuracy before evaluations: the next intervals should not be wider, for the whole function. The callback
-// may ignore it.
+// Called with an accuracy before evaluations: the next intervals should not be wider, for the whole function. The
+// callback may ignore it.
 typedef void (*bundlenet_wish)(void *user, double accuracy);
 
 // A step, as an observer sees it. Values are in the sense of the function.
@@ -175,8 +175,9 @@ bundlenet_code bundlenet_minorants_push(bundlenet_minorants *minorants,
                                         const uint32_t *coordinates,
                                         const double *entries);
 
-// Appends the next component, whose value is known as an interval: `cut` is the value of the minorant at the point, `bound`
-// the other end. A subproblem that a MIP solver ended at a gap has its incumbent as `cut` and its dual bound as `bound`.
+// Appends the next component, whose value is known as an interval: `cut` is the value of the minorant at the point,
+// `bound` the other end. A subproblem that a MIP solver ended at a gap has its incumbent as `cut` and its dual bound
+// as `bound`.
 bundlenet_code bundlenet_minorants_push_within(bundlenet_minorants *minorants,
                                                double cut,
                                                double bound,
@@ -209,8 +210,8 @@ bundlenet_code bundlenet_solver_set_function_within(bundlenet_solver *solver,
                                                     bundlenet_evaluate_within evaluate,
                                                     void *user);
 
-// Sets the function: a sum of `count` components, with a linear part of 0, multiplicities of 1 and no fingerprints until they
-// are set.
+// Sets the function: a sum of `count` components, with a linear part of 0, multiplicities of 1 and no fingerprints
+// until they are set.
 bundlenet_code bundlenet_solver_set_components(bundlenet_solver *solver,
                                                size_t count,
                                                bundlenet_evaluate_components evaluate,
@@ -224,8 +225,8 @@ bundlenet_code bundlenet_solver_set_multiplicities(bundlenet_solver *solver,
                                                    size_t count,
                                                    const double *multiplicities);
 
-// Sets a hash of all data that each component depends on. A run reuses the cuts of a state for components whose hash is
-// the same as in the run of the state.
+// Sets a hash of all data that each component depends on. A run reuses the cuts of a state for components whose hash
+// is the same as in the run of the state.
 bundlenet_code bundlenet_solver_set_fingerprints(bundlenet_solver *solver, size_t count, const uint64_t *fingerprints);
 
 // Sets the callback that keeps cuts of components whose data have changed. NULL removes it.
@@ -252,10 +253,9 @@ bundlenet_code bundlenet_solver_set_minimizer_box(bundlenet_solver *solver,
 // Sets the typical size of each variable over the typical size of its entry of a subgradient.
 bundlenet_code bundlenet_solver_set_scales(bundlenet_solver *solver, size_t count, const double *scales);
 
-// Sets the work of one evaluation in nanoseconds. The default method compares it with the work of its master problems. A
-// millisecond if it is not set.
-bundlenet_code bundlenet_solver_set_work(bundlenet_solver *solver,
-                                         double nanoseconds);
+// Sets the work of one evaluation in nanoseconds. The default method compares it with the work of its master problems.
+// A millisecond if it is not set.
+bundlenet_code bundlenet_solver_set_work(bundlenet_solver *solver, double nanoseconds);
 
 // Sets a setting by its name, from a text. NULL stands for the default. The names are those of docs/c.md.
 bundlenet_code bundlenet_solver_set(bundlenet_solver *solver, const char *name, const char *value);
@@ -272,10 +272,11 @@ bundlenet_code bundlenet_solver_interrupt(bundlenet_solver *solver);
 // Runs the method. All callbacks are called on the thread of this call.
 //
 // The run starts at `start`, which has `count` entries. If it is NULL and `count` is 0, it starts at the point of the
-// state, or at 0, moved into the box. `state` may be NULL: the run then neither uses nor leaves one. `result` may be NULL.
+// state, or at 0, moved into the box. `state` may be NULL: the run then neither uses nor leaves one. `result` may be
+// NULL.
 //
-// An error leaves the state as it was. A callback that fails after the first evaluation is no error: the result has the
-// status `BUNDLENET_STATUS_ORACLE_FAILED` and the best point so far.
+// An error leaves the state as it was. A callback that fails after the first evaluation is no error: the result has
+// the status `BUNDLENET_STATUS_ORACLE_FAILED` and the best point so far.
 bundlenet_code bundlenet_solve(bundlenet_solver *solver,
                                size_t count,
                                const double *start,
@@ -285,8 +286,8 @@ bundlenet_code bundlenet_solve(bundlenet_solver *solver,
 // An empty state. A run with it begins like a run without a state, and fills it. Free it with `bundlenet_state_free`.
 bundlenet_state *bundlenet_state_new(void);
 
-// A copy: in a branch and bound, a copy of the parent's state is the warm start of a child. NULL if `state` is NULL or a
-// run uses it. Free it with `bundlenet_state_free`.
+// A copy: in a branch and bound, a copy of the parent's state is the warm start of a child. NULL if `state` is NULL or
+// a run uses it. Free it with `bundlenet_state_free`.
 bundlenet_state *bundlenet_state_copy(const bundlenet_state *state);
 
 // Frees a state. NULL is allowed.
@@ -301,8 +302,8 @@ size_t bundlenet_state_cuts(const bundlenet_state *state);
 // Writes the best point so far, where the next run starts, and its value. An empty state has no point.
 bundlenet_code bundlenet_state_point(const bundlenet_state *state, size_t count, double *point, double *value);
 
-// Declares all cuts valid for the function of the next run, for functions without fingerprints. A cut that contradicts the
-// value at the start is still dropped.
+// Declares all cuts valid for the function of the next run, for functions without fingerprints. A cut that contradicts
+// the value at the start is still dropped.
 bundlenet_code bundlenet_state_trust_cuts(bundlenet_state *state);
 
 // Writes the state to a file.

@@ -63,7 +63,8 @@ public:
     using Function = std::function<double(const double *point, double *subgradient)>;
     using Components = std::function<void(const double *point, std::size_t count, const std::size_t *, Minorants &)>;
 
-    explicit Solver(std::size_t dim) : callbacks(new Callbacks), handle(bundlenet_solver_new(dim), bundlenet_solver_free) {}
+    explicit Solver(std::size_t dim)
+        : callbacks(new Callbacks), handle(bundlenet_solver_new(dim), bundlenet_solver_free) {}
     bundlenet_solver *get() const { return handle.get(); }
 
     void function(Function function) {
@@ -87,7 +88,7 @@ public:
     void set(const char *name, double value) { check(bundlenet_solver_set_number(get(), name, value)); }
     void interrupt() { check(bundlenet_solver_interrupt(get())); }
 
-    /// The result is valid until the next run. A failure after the first evaluation is a status, unless it is an exception.
+    /// The result is valid until the next run. A failure after the first evaluation is a status.
     bundlenet_result solve(State *state = nullptr, const std::vector<double> &start = {}) {
         callbacks->raised = nullptr;
         bundlenet_result result;

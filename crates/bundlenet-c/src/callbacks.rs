@@ -6,8 +6,8 @@ use bundlenet::{Domain, Interval, Oracle, OracleError, SumOracle};
 
 use crate::minorants::Minorants;
 
-/// Writes the value of the function at `point` and all `dim` entries of a subgradient there. Returns 0, or another number if it
-/// failed.
+/// Writes the value of the function at `point` and all `dim` entries of a subgradient there. Returns 0, or another
+/// number if it failed.
 pub type Evaluate = Option<
     unsafe extern "C" fn(
         user: *mut c_void,
@@ -31,8 +31,8 @@ pub type EvaluateWithin = Option<
     ) -> c_int,
 >;
 
-/// Evaluates `count` components at `point` and pushes one minorant for each, in the order of `components`. Returns 0, or
-/// another number if it failed.
+/// Evaluates `count` components at `point` and pushes one minorant for each, in the order of `components`. Returns 0,
+/// or another number if it failed.
 pub type EvaluateComponents = Option<
     unsafe extern "C" fn(
         user: *mut c_void,
@@ -44,8 +44,8 @@ pub type EvaluateComponents = Option<
     ) -> c_int,
 >;
 
-/// Writes the value at the origin of the component's minorant with this slope, after a change of the data. Returns 0, or
-/// another number if there is no such minorant any more.
+/// Writes the value at the origin of the component's minorant with this slope, after a change of the data. Returns 0,
+/// or another number if there is no such minorant any more.
 pub type Reprice = Option<
     unsafe extern "C" fn(
         user: *mut c_void,
@@ -57,8 +57,8 @@ pub type Reprice = Option<
     ) -> c_int,
 >;
 
-/// Called with an accuracy before evaluations: the next intervals should not be wider, for the whole function. The callback
-/// may ignore it.
+/// Called with an accuracy before evaluations: the next intervals should not be wider, for the whole function. The
+/// callback may ignore it.
 pub type Wish = Option<unsafe extern "C" fn(user: *mut c_void, accuracy: f64)>;
 
 /// Called after the evaluation at the start and after every step. Returns 0 to go on, or another number to end the run.

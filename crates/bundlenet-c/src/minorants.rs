@@ -1,7 +1,7 @@
 //! The list that a callback for components fills.
 //!
-//! These functions are called once for each component of each evaluation, so they do as little as possible. A list grows as a
-//! `Vec` does: without a panic.
+//! These functions are called once for each component of each evaluation, so they do as little as possible. A list
+//! grows as a `Vec` does: without a panic.
 
 use std::iter::{Copied, Zip};
 use std::slice::{Iter, from_raw_parts};
@@ -56,8 +56,9 @@ pub unsafe extern "C" fn bundlenet_minorants_push(
     unsafe { push(minorants, count, coordinates, entries, |list, pairs| list.push(value, pairs)) }
 }
 
-/// Appends the next component, whose value is known as an interval: `cut` is the value of the minorant at the point, `bound`
-/// the other end. A subproblem that a MIP solver ended at a gap has its incumbent as `cut` and its dual bound as `bound`.
+/// Appends the next component, whose value is known as an interval: `cut` is the value of the minorant at the point,
+/// `bound` the other end. A subproblem that a MIP solver ended at a gap has its incumbent as `cut` and its dual bound
+/// as `bound`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn bundlenet_minorants_push_within(
     minorants: *mut Minorants,

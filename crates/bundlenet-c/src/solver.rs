@@ -103,8 +103,8 @@ pub unsafe extern "C" fn bundlenet_solver_set_function_within(
     unsafe { change(solver, work) }
 }
 
-/// Sets the function: a sum of `count` components, with a linear part of 0, multiplicities of 1 and no fingerprints until they
-/// are set.
+/// Sets the function: a sum of `count` components, with a linear part of 0, multiplicities of 1 and no fingerprints
+/// until they are set.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn bundlenet_solver_set_components(
     solver: *mut Solver,
@@ -166,8 +166,8 @@ pub unsafe extern "C" fn bundlenet_solver_set_multiplicities(
     unsafe { change(solver, work) }
 }
 
-/// Sets a hash of all data that each component depends on. A run reuses the cuts of a state for components whose hash is
-/// the same as in the run of the state.
+/// Sets a hash of all data that each component depends on. A run reuses the cuts of a state for components whose hash
+/// is the same as in the run of the state.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn bundlenet_solver_set_fingerprints(
     solver: *mut Solver,
@@ -287,8 +287,8 @@ pub unsafe extern "C" fn bundlenet_solver_set_scales(solver: *mut Solver, count:
     unsafe { change(solver, work) }
 }
 
-/// Sets the work of one evaluation in nanoseconds. The default method compares it with the work of its master problems. A
-/// millisecond if it is not set.
+/// Sets the work of one evaluation in nanoseconds. The default method compares it with the work of its master problems.
+/// A millisecond if it is not set.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn bundlenet_solver_set_work(solver: *mut Solver, nanoseconds: f64) -> Code {
     let work = |function: &mut Callbacks| {
@@ -355,10 +355,11 @@ pub unsafe extern "C" fn bundlenet_solver_interrupt(solver: *mut Solver) -> Code
 /// Runs the method. All callbacks are called on the thread of this call.
 ///
 /// The run starts at `start`, which has `count` entries. If it is NULL and `count` is 0, it starts at the point of the
-/// state, or at 0, moved into the box. `state` may be NULL: the run then neither uses nor leaves one. `result` may be NULL.
+/// state, or at 0, moved into the box. `state` may be NULL: the run then neither uses nor leaves one. `result` may be
+/// NULL.
 ///
-/// An error leaves the state as it was. A callback that fails after the first evaluation is no error: the result has the
-/// status `BUNDLENET_STATUS_ORACLE_FAILED` and the best point so far.
+/// An error leaves the state as it was. A callback that fails after the first evaluation is no error: the result has
+/// the status `BUNDLENET_STATUS_ORACLE_FAILED` and the best point so far.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn bundlenet_solve(
     solver: *mut Solver,

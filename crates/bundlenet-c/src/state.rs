@@ -20,8 +20,8 @@ pub extern "C" fn bundlenet_state_new() -> *mut State {
     new(bundlenet::State::new())
 }
 
-/// A copy: in a branch and bound, a copy of the parent's state is the warm start of a child. NULL if `state` is NULL or a
-/// run uses it. Free it with `bundlenet_state_free`.
+/// A copy: in a branch and bound, a copy of the parent's state is the warm start of a child. NULL if `state` is NULL or
+/// a run uses it. Free it with `bundlenet_state_free`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn bundlenet_state_copy(state: *const State) -> *mut State {
     // SAFETY: the caller passes a state or NULL.
@@ -81,8 +81,8 @@ pub unsafe extern "C" fn bundlenet_state_point(
     })
 }
 
-/// Declares all cuts valid for the function of the next run, for functions without fingerprints. A cut that contradicts the
-/// value at the start is still dropped.
+/// Declares all cuts valid for the function of the next run, for functions without fingerprints. A cut that contradicts
+/// the value at the start is still dropped.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn bundlenet_state_trust_cuts(state: *mut State) -> Code {
     // SAFETY: the caller passes a state or NULL.

@@ -1,7 +1,7 @@
 //! `solve --safe --proof` and `tools/bundlenet_verify.py`: genuine proofs are accepted, tampered ones are rejected.
 //!
-//! A tampered proof or instance is used only if the claimed bound no longer follows. The exact bounds of the library say so;
-//! the checker has no part in that.
+//! A tampered proof or instance is used only if the claimed bound no longer follows. The exact bounds of the library
+//! say so; the checker has no part in that.
 
 mod program_runs;
 
