@@ -9,6 +9,7 @@ mod bench;
 #[cfg_attr(not(feature = "mip"), path = "blocks_missing.rs")]
 mod blocks;
 mod campaign;
+mod completions;
 mod contenders;
 mod convert;
 mod demo;
@@ -18,6 +19,7 @@ mod failure;
 mod generate;
 mod input;
 mod inspect;
+mod manual;
 mod metrics;
 mod models;
 mod monitor;
@@ -35,18 +37,27 @@ mod seeds;
 mod solve;
 mod solve_report;
 mod train;
+mod version;
 
 use std::ffi::OsString;
 
-use clap::{Parser, Subcommand};
+use clap::{CommandFactory, Parser, Subcommand};
+
+use crate::failure::Failure;
 
 /// Minimise convex nonsmooth functions, above all Lagrangian duals.
 #[derive(Parser)]
-#[command(name = "bundlenet", version, arg_required_else_help = true)]
+#[command(name = "bundlenet", arg_required_else_help = true)]
 #[command(after_help = "Exit codes: 0 success, 1 a run failed, 2 wrong usage or unreadable input.")]
 struct Program {
     #[command(subcommand)]
-    command: Command,
+    command: Option<Command>,
+    /// Print the version
+    #[arg(short = 'V', long)]
+    version: bool,
+    /// With --version: build, features, processor and threads, for a report of a fault
+    #[arg(long, requires = "version")]
+    verbose: bool,
 }
 
 #[derive(Subcommand)]
@@ -64,6 +75,9 @@ enum Command {
     Evaluate(evaluate::Evaluate),
     Generate(generate::Generate),
     Convert(convert::Convert),
+    Completions(completions::Completions),
+    #[command(name = "man")]
+    Manual(manual::Manual),
 }
 
 /// Runs the program and returns its exit code. The first argument is the name or the path of the program.
@@ -77,25 +91,42 @@ pub fn run<Argument: Into<OsString> + Clone>(arguments: impl IntoIterator<Item =
             return u8::try_from(error.exit_code()).unwrap_or(2);
         }
     };
-    let line = command_line(&arguments);
     let result = match program.command {
-        Command::Solve(command) => command.run(),
-        Command::Train(command) => command.run(),
-        Command::Metrics(command) => command.run(),
-        Command::Models(command) => command.run(),
-        Command::Model(command) => command.run(),
-        Command::Demo(command) => command.run(line),
-        Command::Reproduce(command) => command.run(line),
-        Command::Bench(command) => command.run(line),
-        Command::Reference(command) => command.run(),
-        Command::Inspect(command) => command.run(),
-        Command::Evaluate(command) => command.run(),
-        Command::Generate(command) => command.run(),
-        Command::Convert(command) => command.run(),
+        _ if program.version => print_version(program.verbose),
+        Some(command) => command.run(command_line(&arguments)),
+        None => Err(Failure::input("expected a command, found none; bundlenet --help lists them")),
     };
     match result {
         Ok(()) => 0,
         Err(failure) => failure.report(),
+    }
+}
+
+fn print_version(is_verbose: bool) -> Result<(), Failure> {
+    output::line(&version::line())?;
+    if is_verbose { output::table(&version::facts()) } else { Ok(()) }
+}
+
+impl Command {
+    /// Runs a command. `line` is the command as a user types it.
+    fn run(self, line: String) -> Result<(), Failure> {
+        match self {
+            Self::Solve(command) => command.run(),
+            Self::Train(command) => command.run(),
+            Self::Metrics(command) => command.run(),
+            Self::Models(command) => command.run(),
+            Self::Model(command) => command.run(),
+            Self::Demo(command) => command.run(line),
+            Self::Reproduce(command) => command.run(line),
+            Self::Bench(command) => command.run(line),
+            Self::Reference(command) => command.run(),
+            Self::Inspect(command) => command.run(),
+            Self::Evaluate(command) => command.run(),
+            Self::Generate(command) => command.run(),
+            Self::Convert(command) => command.run(),
+            Self::Completions(command) => command.run(Program::command()),
+            Self::Manual(command) => command.run(Program::command()),
+        }
     }
 }
 

@@ -11,7 +11,7 @@ use indicatif::ProgressBar;
 use crate::failure::Failure;
 use crate::input::{BlockOptions, Reading, Start, is_model, read_start};
 use crate::options::MethodOptions;
-use crate::run::{bar, interrupt_flag, use_threads};
+use crate::run::{Progress, interrupt_flag, use_threads};
 use crate::solve_report::Report;
 use crate::{blocks, output, primal};
 
@@ -19,7 +19,7 @@ use crate::{blocks, output, primal};
 #[derive(Args)]
 pub(crate) struct Solve {
     /// Instances, in any format that `inspect` reads; model files .mps or .lp, SMPS programs .cor and folders of
-    /// scenarios
+    /// scenarios; `-` for an instance from standard input
     #[arg(value_name = "FILE", required = true)]
     files: Vec<PathBuf>,
     #[command(flatten)]
@@ -115,7 +115,7 @@ impl Solve {
         use_threads(self.threads)?;
         let interrupt = interrupt_flag();
         let mut results = Results::default();
-        let bar = bar(self.files.len(), "instances");
+        let progress = Progress::begin(if self.quiet { 1 } else { self.files.len() }, "instances");
         // The runs of a network share a batch.
         let is_batch = matches!(settings.method, Method::Network(_)) && !self.files.iter().any(|file| is_model(file));
         let group_size = if is_batch { 64 } else { 1 };
@@ -126,15 +126,15 @@ impl Solve {
             }
             for solved in self.solve_group(group, &settings, interrupt) {
                 match solved {
-                    Ok(report) => self.accept(report, &mut results, &bar)?,
+                    Ok(report) => self.accept(report, &mut results, progress.bar())?,
                     // One unreadable file of many must not cost the others.
-                    Err(failure) if self.files.len() > 1 => results.report(&bar, failure),
+                    Err(failure) if self.files.len() > 1 => results.report(progress.bar(), failure),
                     Err(failure) => return Err(failure),
                 }
-                bar.inc(1);
+                progress.advance();
             }
         }
-        bar.finish_and_clear();
+        drop(progress);
         self.finish(results)
     }
 
