@@ -17,14 +17,39 @@ const REPEATS: usize = 2000;
 const CALLS: usize = 10;
 const BAR: f64 = 5.0;
 
-/// `sum_a v_a (x_a - a / 7)^2 + w_a (x_a - x_(a+1))^2` with weights that differ, a component for each `a`.
-fn component(component: usize, point: &[f64]) -> (f64, [u32; 2], [f64; 2]) {
-    let next = (component + 1) % point.len();
+/// The largest number of entries of a subgradient.
+const MOST: usize = 4;
+
+/// A value, and a subgradient of `count` entries.
+struct Piece {
+    value: f64,
+    count: usize,
+    coordinates: [u32; MOST],
+    entries: [f64; MOST],
+}
+
+impl Piece {
+    fn subgradient(&self) -> (&[u32], &[f64]) {
+        (&self.coordinates[..self.count], &self.entries[..self.count])
+    }
+}
+
+/// `v_a (x_a - a / 7)^2 + w_a sum (x_a - x_b)^2` for the next one to three coordinates `b`, with weights that differ.
+fn component(component: usize, point: &[f64]) -> Piece {
     let golden = (0.618_034 * component as f64).fract();
     let (near, together) = (1.0 + golden, 0.3 + 0.2 * golden);
-    let (away, apart) = (point[component] - component as f64 / 7.0, point[component] - point[next]);
-    let slope = [2.0 * (near * away + together * apart), -2.0 * together * apart];
-    (near * away * away + together * apart * apart, [component as u32, next as u32], slope)
+    let away = point[component] - component as f64 / 7.0;
+    let mut piece = Piece { value: near * away * away, count: 1, coordinates: [0; MOST], entries: [0.0; MOST] };
+    (piece.coordinates[0], piece.entries[0]) = (component as u32, 2.0 * near * away);
+    for step in 1..=1 + component % (MOST - 1) {
+        let next = (component + step) % point.len();
+        let apart = point[component] - point[next];
+        piece.value += together * apart * apart;
+        piece.entries[0] += 2.0 * together * apart;
+        (piece.coordinates[step], piece.entries[step]) = (next as u32, -2.0 * together * apart);
+        piece.count += 1;
+    }
+    piece
 }
 
 struct Chain {
@@ -40,8 +65,9 @@ impl Oracle for Chain {
         subgradient.fill(0.0);
         let mut sum = 0.0;
         for at in 0..point.len() {
-            let (value, coordinates, entries) = component(at, point);
-            sum += value;
+            let piece = component(at, point);
+            sum += piece.value;
+            let (coordinates, entries) = piece.subgradient();
             coordinates.iter().zip(entries).for_each(|(&at, entry)| subgradient[at as usize] += entry);
         }
         Ok(sum)
@@ -67,8 +93,9 @@ impl SumOracle for Chain {
 
     fn evaluate_components(&mut self, point: &[f64], minorants: &mut Minorants) -> Result<(), OracleError> {
         for at in 0..point.len() {
-            let (value, coordinates, entries) = component(at, point);
-            minorants.push(value, coordinates.into_iter().zip(entries));
+            let piece = component(at, point);
+            let (coordinates, entries) = piece.subgradient();
+            minorants.push(piece.value, coordinates.iter().copied().zip(entries.iter().copied()));
         }
         Ok(())
     }
@@ -91,9 +118,12 @@ unsafe extern "C" fn evaluate(
     let (point, components) =
         unsafe { (std::slice::from_raw_parts(point, dim), std::slice::from_raw_parts(components, count)) };
     for &at in components {
-        let (value, coordinates, entries) = component(at, point);
-        // SAFETY: both arrays have two entries.
-        unsafe { bundlenet_minorants_push(minorants, value, 2, coordinates.as_ptr(), entries.as_ptr()) };
+        let piece = component(at, point);
+        let (coordinates, entries) = piece.subgradient();
+        // SAFETY: both arrays have as many entries.
+        unsafe {
+            bundlenet_minorants_push(minorants, piece.value, piece.count, coordinates.as_ptr(), entries.as_ptr());
+        }
     }
     0
 }
