@@ -7,7 +7,7 @@ use clap::Args;
 
 use crate::failure::Failure;
 use crate::output;
-use crate::run::bar;
+use crate::run::Progress;
 
 /// Generate a data set: a folder of instances and a manifest; the same seed gives the same data
 #[derive(Args)]
@@ -60,9 +60,9 @@ impl Generate {
             generator = generator.with_size(*bins, *items)?;
         }
         let count = usize::try_from(self.count).unwrap_or(usize::MAX);
-        let bar = bar(count, "instances");
-        let manifest = generator.write(count, &self.out, |_| bar.inc(1))?;
-        bar.finish_and_clear();
+        let progress = Progress::begin(count, "instances");
+        let manifest = generator.write(count, &self.out, |_| progress.advance())?;
+        drop(progress);
         let part = |split: Split| manifest.instances.iter().filter(|entry| entry.split == split).count().to_string();
         output::table(&[
             ("family", manifest.family.to_string()),

@@ -1,6 +1,7 @@
 //! Arguments that name an instance.
 
 use std::collections::BTreeMap;
+use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use bundlenet::{Error, Sense, State};
@@ -14,7 +15,8 @@ use crate::output;
 /// An instance in a file.
 #[derive(Args)]
 pub(crate) struct Instance {
-    /// Instance: JSON, .dat, .dow, or text of generalised assignment or facility location, plain or gzip
+    /// Instance: JSON, .dat, .dow, or text of generalised assignment or facility location, plain or gzip; `-` for
+    /// standard input
     #[arg(value_name = "FILE")]
     pub(crate) file: PathBuf,
     #[command(flatten)]
@@ -112,14 +114,14 @@ impl Instance {
     /// The chosen problem, and the source it is from.
     pub(crate) fn read_with_source(&self) -> Result<(Source, Problem), Failure> {
         let options = self.reading.options();
-        let source = Source::read(&self.file, options)?;
+        let source = read_source(&self.file, options)?;
         Ok((source.clone(), source.choose(options.problem)?))
     }
 }
 
 impl Reading {
     pub(crate) fn read(&self, file: &Path) -> Result<Problem, Failure> {
-        Ok(Problem::read(file, self.options())?)
+        Ok(read_source(file, self.options())?.choose(self.problem)?)
     }
 
     fn options(&self) -> ReadOptions {
@@ -130,6 +132,19 @@ impl Reading {
             formulation: self.formulation,
         }
     }
+}
+
+/// Reads a file, or standard input for `-`. Its content then tells the format.
+fn read_source(file: &Path, options: ReadOptions) -> Result<Source, Failure> {
+    if file != Path::new("-") {
+        return Ok(Source::read(file, options)?);
+    }
+    let mut bytes = vec![];
+    std::io::stdin()
+        .lock()
+        .read_to_end(&mut bytes)
+        .map_err(|source| Failure::input(format!("cannot read standard input: {source}")))?;
+    Ok(Source::parse("-", bytes, options)?)
 }
 
 /// The name of a data set: its family if it is generated, else its folder.

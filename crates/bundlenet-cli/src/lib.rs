@@ -9,6 +9,7 @@ mod bench;
 #[cfg_attr(not(feature = "mip"), path = "blocks_missing.rs")]
 mod blocks;
 mod campaign;
+mod completions;
 mod contenders;
 mod convert;
 mod demo;
@@ -18,6 +19,7 @@ mod failure;
 mod generate;
 mod input;
 mod inspect;
+mod manual;
 mod metrics;
 mod models;
 mod monitor;
@@ -37,21 +39,28 @@ mod seeds;
 mod solve;
 mod solve_report;
 mod train;
+mod version;
 
 use std::ffi::OsString;
 
-use clap::{Parser, Subcommand};
+use clap::{CommandFactory, Parser, Subcommand};
 
 use crate::failure::Failure;
 use crate::ranks::Ranks;
 
 /// Minimise convex nonsmooth functions, above all Lagrangian duals.
 #[derive(Parser)]
-#[command(name = "bundlenet", version, arg_required_else_help = true)]
+#[command(name = "bundlenet", arg_required_else_help = true)]
 #[command(after_help = "Exit codes: 0 success, 1 a run failed, 2 wrong usage or unreadable input.")]
 struct Program {
     #[command(subcommand)]
-    command: Command,
+    command: Option<Command>,
+    /// Print the version
+    #[arg(short = 'V', long)]
+    version: bool,
+    /// With --version: build, features, processor and threads, for a report of a fault
+    #[arg(long, requires = "version")]
+    verbose: bool,
 }
 
 #[derive(Subcommand)]
@@ -69,6 +78,9 @@ enum Command {
     Evaluate(evaluate::Evaluate),
     Generate(generate::Generate),
     Convert(convert::Convert),
+    Completions(completions::Completions),
+    #[command(name = "man")]
+    Manual(manual::Manual),
 }
 
 /// Runs the program and returns its exit code. The first argument is the name or the path of the program.
@@ -86,25 +98,43 @@ pub fn run<Argument: Into<OsString> + Clone>(arguments: impl IntoIterator<Item =
             return ranks.end(if code == 0 { Ok(()) } else { Err(Failure::Reported(code)) });
         }
     };
-    let line = command_line(&arguments);
     let result = match program.command {
-        Command::Solve(command) => command.run(&ranks),
-        Command::Train(command) => command.run(&ranks),
-        Command::Demo(command) => command.run(line, &ranks),
-        Command::Reproduce(command) => command.run(line, &ranks),
-        Command::Bench(command) => command.run(line, &ranks),
-        Command::Reference(command) => command.run(&ranks),
-        // The other commands have nothing to share.
-        _ if !ranks.is_leader() => Ok(()),
-        Command::Metrics(command) => command.run(),
-        Command::Models(command) => command.run(),
-        Command::Model(command) => command.run(),
-        Command::Inspect(command) => command.run(),
-        Command::Evaluate(command) => command.run(),
-        Command::Generate(command) => command.run(),
-        Command::Convert(command) => command.run(),
+        _ if program.version && ranks.is_leader() => print_version(program.verbose),
+        _ if program.version => Ok(()),
+        Some(command) => command.run(command_line(&arguments), &ranks),
+        None => Err(Failure::input("expected a command, found none; bundlenet --help lists them")),
     };
     ranks.end(result)
+}
+
+fn print_version(is_verbose: bool) -> Result<(), Failure> {
+    output::line(&version::line())?;
+    if is_verbose { output::table(&version::facts()) } else { Ok(()) }
+}
+
+impl Command {
+    /// Runs a command. `line` is the command as a user types it.
+    fn run(self, line: String, ranks: &Ranks) -> Result<(), Failure> {
+        match self {
+            Self::Solve(command) => command.run(ranks),
+            Self::Train(command) => command.run(ranks),
+            Self::Demo(command) => command.run(line, ranks),
+            Self::Reproduce(command) => command.run(line, ranks),
+            Self::Bench(command) => command.run(line, ranks),
+            Self::Reference(command) => command.run(ranks),
+            // The other commands have nothing to share.
+            _ if !ranks.is_leader() => Ok(()),
+            Self::Metrics(command) => command.run(),
+            Self::Models(command) => command.run(),
+            Self::Model(command) => command.run(),
+            Self::Inspect(command) => command.run(),
+            Self::Evaluate(command) => command.run(),
+            Self::Generate(command) => command.run(),
+            Self::Convert(command) => command.run(),
+            Self::Completions(command) => command.run(Program::command()),
+            Self::Manual(command) => command.run(Program::command()),
+        }
+    }
 }
 
 /// The command as a user types it into a shell, whatever the path of the program.

@@ -34,7 +34,7 @@ pub(crate) fn interrupt_flag() -> &'static AtomicBool {
 pub(crate) const PERIOD: Duration = Duration::from_secs(5);
 
 /// A bar for several things, shown only on a terminal.
-pub(crate) fn bar(count: usize, unit: &str) -> ProgressBar {
+fn bar(count: usize, unit: &str) -> ProgressBar {
     let bar = if count > 1 { ProgressBar::new(count as u64) } else { ProgressBar::hidden() };
     if let Ok(style) = ProgressStyle::with_template(&format!("{{bar:40}} {{pos}}/{{len}} {unit}, {{eta}} left")) {
         bar.set_style(style);
@@ -58,6 +58,11 @@ impl Progress {
         let has_lines = count > 1 && bar.is_hidden();
         let end = has_lines.then(|| print_lines(Arc::clone(&done), count, unit.to_string()));
         Self { bar, done, end }
+    }
+
+    /// The bar. It is hidden where standard error is no terminal.
+    pub(crate) fn bar(&self) -> &ProgressBar {
+        &self.bar
     }
 
     /// One thing is done.

@@ -14,7 +14,7 @@ use crate::failure::Failure;
 use crate::input::{BlockOptions, Reading, Start, is_model, read_start};
 use crate::options::MethodOptions;
 use crate::ranks::Ranks;
-use crate::run::{bar, interrupt_flag, use_threads};
+use crate::run::{Progress, interrupt_flag, use_threads};
 use crate::solve_report::Report;
 use crate::{blocks, output, primal};
 
@@ -22,7 +22,7 @@ use crate::{blocks, output, primal};
 #[derive(Args)]
 pub(crate) struct Solve {
     /// Instances, in any format that `inspect` reads; model files .mps or .lp, SMPS programs .cor and folders of
-    /// scenarios
+    /// scenarios; `-` for an instance from standard input
     #[arg(value_name = "FILE", required = true)]
     files: Vec<PathBuf>,
     #[command(flatten)]
@@ -47,6 +47,10 @@ pub(crate) struct Solve {
     /// Also report a bound that holds in exact arithmetic; needs integer data
     #[arg(long)]
     safe: bool,
+    /// Write a proof of the safe bound as JSON, which tools/bundlenet_verify.py checks; one instance of network design or
+    /// generalised assignment only
+    #[arg(long, value_name = "FILE.json", requires = "safe")]
+    proof: Option<PathBuf>,
     /// Print one JSON object for one file, an array for several
     #[arg(long)]
     json: bool,
@@ -152,14 +156,15 @@ impl Solve {
         use_threads(ranks, self.threads)?;
         let interrupt = interrupt_flag();
         let mut results = Results::default();
-        let bar = bar(self.files.len(), "instances");
+        let is_shown = ranks.is_leader() && !self.quiet;
+        let progress = Progress::begin(if is_shown { self.files.len() } else { 1 }, "instances");
         if let [file] = &self.files[..] {
             let Some(report) = self.solve_one(file, &settings, interrupt, Some(ranks))? else { return Ok(()) };
-            self.accept(report, &mut results, &bar)?;
+            self.accept(report, &mut results, progress.bar())?;
         } else {
-            self.solve_many(&settings, interrupt, ranks, (&mut results, &bar))?;
+            self.solve_many(&settings, interrupt, ranks, (&mut results, &progress))?;
         }
-        bar.finish_and_clear();
+        drop(progress);
         if ranks.is_leader() { self.finish(results) } else { Ok(()) }
     }
 
@@ -169,7 +174,7 @@ impl Solve {
         settings: &Settings,
         interrupt: &'static AtomicBool,
         ranks: &Ranks,
-        (results, bar): (&mut Results, &ProgressBar),
+        (results, progress): (&mut Results, &Progress),
     ) -> Result<(), Failure> {
         // The runs of a network share a batch.
         let is_batch = matches!(settings.method, Method::Network(_)) && !self.files.iter().any(|file| is_model(file));
@@ -189,8 +194,8 @@ impl Solve {
             while let Some(solved) = waiting.remove(&next) {
                 next += 1;
                 for one in solved {
-                    self.accept_one_of_many(one, results, bar)?;
-                    bar.inc(1);
+                    self.accept_one_of_many(one, results, progress.bar())?;
+                    progress.advance();
                 }
             }
             Ok(())
@@ -219,6 +224,7 @@ impl Solve {
             ("--save-multipliers", &self.save_multipliers),
             ("--start", &self.start),
             ("--save-state", &self.save_state),
+            ("--proof", &self.proof),
             ("--primal", &self.primal),
             ("--prices", &self.prices),
             ("--picture", &self.picture),
@@ -236,6 +242,7 @@ impl Solve {
         let outputs = [
             ("--save-state", &self.save_state),
             ("--save-multipliers", &self.save_multipliers),
+            ("--proof", &self.proof),
             ("--primal", &self.primal),
             ("--prices", &self.prices),
             ("--picture", &self.picture),
@@ -284,6 +291,10 @@ impl Solve {
                 None => serde_json::to_string(&report.point)?,
             };
             results.keep(output::file(path, &(text + "\n")));
+        }
+        // Without a safe bound there is no proof; the report says why.
+        if let (Some(path), Some(proof)) = (&self.proof, &report.proof) {
+            results.keep(output::file(path, &proof.to_json()));
         }
         if let (Some(path), Some(text)) = (&self.primal, report.blocks.as_ref().and_then(|it| it.primal.as_ref())) {
             results.keep(output::file(path, text));
@@ -353,6 +364,11 @@ impl Solve {
             let found = output::problem_name(&problem);
             return Err(Failure::input(format!("{option}: expected a unit commitment instance, found {found}")));
         }
+        if self.proof.is_some() && !matches!(problem, Problem::NetworkDesign(_) | Problem::Assignment(_)) {
+            let found = output::problem_name(&problem);
+            let expected = "an instance of network design or generalised assignment";
+            return Err(Failure::input(format!("--proof: expected {expected}, found {found}")));
+        }
         if self.safe {
             problem.check_integers().map_err(|error| Failure::input(format!("{}: {error}", file.display())))?;
         }
@@ -382,6 +398,7 @@ impl Solve {
         let Some((solution, unsaved)) = solved.transpose()? else { return Ok(None) };
         let mut report = Report::new(file, &problem, settings.method.name(), solution, self.safe);
         report.unsaved = unsaved;
+        report.proof = self.proof.as_ref().and_then(|_| problem.proof(&report.point).ok());
         Ok(Some(report))
     }
 

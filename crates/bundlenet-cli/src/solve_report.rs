@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use bundlenet::{Error, Reuse, Solution, Status, TraceRow};
-use bundlenet_problems::{Problem, ProblemPrimal, SafeBound, UnsafeBound};
+use bundlenet_problems::{Problem, ProblemPrimal, Proof, SafeBound, UnsafeBound};
 use serde::Serialize;
 
 use crate::output::Subject;
@@ -46,6 +46,8 @@ pub(crate) struct Report {
     pub(crate) point: Vec<f64>,
     #[serde(skip)]
     pub(crate) primal: Option<ProblemPrimal>,
+    #[serde(skip)]
+    pub(crate) proof: Option<Proof>,
     /// Why there is no safe bound although one was asked for.
     #[serde(skip)]
     pub(crate) unsafe_bound: Option<UnsafeBound>,
@@ -162,6 +164,7 @@ impl Report {
             safe_bound: None,
             safe_bound_exact: None,
             unsafe_bound: None,
+            proof: None,
             feasible_value,
             feasible_gap: feasible_value.map(|value| (value - solution.value).abs() / solution.value.abs().max(1.0)),
             prices: None,

@@ -22,7 +22,7 @@
 //! | knapsack solvers | [`BinaryKnapsack`], [`ContinuousKnapsack`] |
 //! | data sets from a seed | [`Family`], [`Generator`], [`Manifest`] |
 //! | examples to train and measure on | [`read_examples`], [`TrainingData`] |
-//! | bounds that hold in exact arithmetic | [`Problem::safe_bound`], [`SafeBound`] |
+//! | bounds that hold in exact arithmetic | [`Problem::safe_bound`], [`SafeBound`], [`Proof`] |
 //! | primal and feasible solutions | [`Problem::recover`], [`ProblemPrimal`] |
 //! | test functions with known optima | [`Academic`] |
 
@@ -40,6 +40,7 @@ mod json;
 mod knapsack;
 pub mod network_design;
 mod problem;
+mod proof;
 mod recovered;
 mod safe;
 mod text;
@@ -55,6 +56,7 @@ pub use generate::{Family, GENERATOR_VERSION, Generated, Generator, Manifest, Ma
 pub use knapsack::{BinaryKnapsack, ContinuousKnapsack, HardKnapsack};
 pub use network_design::{NetworkDesign, NetworkDesignDual};
 pub use problem::{Problem, ReadOptions, Source};
+pub use proof::Proof;
 pub use recovered::{ProblemPrimal, Recovered, Violation};
 pub use safe::{SafeBound, UnsafeBound};
 pub use unit_commitment::{UnitCommitment, UnitCommitmentDual};

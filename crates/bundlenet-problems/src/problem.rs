@@ -8,8 +8,8 @@ use crate::error::Error;
 use crate::format::TextLayout;
 use crate::{
     Assignment, AssignmentDual, FacilityLocation, FacilityLocationDual, Format, NetworkDesign, NetworkDesignDual,
-    ProblemPrimal, SafeBound, UnitCommitment, UnitCommitmentDual, UnsafeBound, assignment, facility_location, json,
-    network_design, text, unit_commitment,
+    ProblemPrimal, Proof, SafeBound, UnitCommitment, UnitCommitmentDual, UnsafeBound, assignment, facility_location,
+    json, network_design, text, unit_commitment,
 };
 
 /// An instance of one of the families.
@@ -219,6 +219,20 @@ impl Problem {
             Self::Assignment(instance) => instance.safe_bound(multipliers),
             Self::FacilityLocation(instance) => instance.safe_bound(multipliers),
             Self::UnitCommitment(_) => Err(unit_commitment::NO_SAFE_BOUND),
+        }
+    }
+
+    /// A proof of the safe bound at multipliers. `tools/bundlenet_verify.py` checks it without any part of this crate.
+    ///
+    /// # Errors
+    /// As [`Problem::safe_bound`], and if the family has no proofs.
+    pub fn proof(&self, multipliers: &[f64]) -> Result<Proof, UnsafeBound> {
+        match self {
+            Self::NetworkDesign(instance) => instance.proof(multipliers),
+            Self::Assignment(instance) => instance.proof(multipliers),
+            Self::FacilityLocation(_) | Self::UnitCommitment(_) => {
+                Err(UnsafeBound::Proof { family: self.family_name() })
+            }
         }
     }
 

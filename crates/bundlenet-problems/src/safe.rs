@@ -73,6 +73,16 @@ impl SafeBound {
         (self.numerator >> common, 1 << (self.bits - common))
     }
 
+    /// A number on the grid of the bound, in its units.
+    pub(super) fn units(&self, number: f64) -> i64 {
+        Grid { bits: self.bits, scale: power(self.bits) }.units(number)
+    }
+
+    /// Units of the grid in 1.
+    pub(super) fn one(&self) -> i64 {
+        1 << self.bits
+    }
+
     /// The multipliers whose dual value the bound is: the given ones, rounded to dyadic numbers.
     #[must_use]
     pub fn multipliers(&self) -> &[f64] {
@@ -100,6 +110,12 @@ pub enum UnsafeBound {
         family: &'static str,
         /// Why it has none.
         reason: &'static str,
+    },
+    /// The family has no proofs.
+    #[error("{family} has no proofs: expected network design or generalised assignment")]
+    Proof {
+        /// Name of the family.
+        family: &'static str,
     },
     /// A number of the instance is not whole, or too large.
     #[error("safe bounds need integer data: {0}")]

@@ -17,6 +17,7 @@ mod instance;
 mod lagrangian;
 pub(crate) mod parse;
 mod primal;
+mod proof;
 mod safe;
 mod write;
 

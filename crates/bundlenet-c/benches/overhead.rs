@@ -1,0 +1,206 @@
+//! A warm re-solve through C beside the same one in Rust, in turn.
+//!
+//! ```text
+//! cargo bench -p bundlenet-c --bench overhead
+//! ```
+//!
+//! Each repetition does as a node of a branch and bound: it copies the state of the parent, sets a target, and solves with
+//! at most `CALLS` oracle calls, as the parent did. The median of the differences is the cost of the border. The bar is 5 microseconds.
+
+use std::ffi::{c_int, c_void};
+use std::time::Instant;
+
+use bundlenet::{Limits, Minorants, Oracle, OracleError, Settings, SumOracle};
+use bundlenet_c::*;
+
+const REPEATS: usize = 2000;
+const CALLS: usize = 10;
+const BAR: f64 = 5.0;
+
+/// The largest number of entries of a subgradient.
+const MOST: usize = 4;
+
+/// A value, and a subgradient of `count` entries.
+struct Piece {
+    value: f64,
+    count: usize,
+    coordinates: [u32; MOST],
+    entries: [f64; MOST],
+}
+
+impl Piece {
+    fn subgradient(&self) -> (&[u32], &[f64]) {
+        (&self.coordinates[..self.count], &self.entries[..self.count])
+    }
+}
+
+/// `v_a (x_a - a / 7)^2 + w_a sum (x_a - x_b)^2` for the next one to three coordinates `b`, with weights that differ.
+fn component(component: usize, point: &[f64]) -> Piece {
+    let golden = (0.618_034 * component as f64).fract();
+    let (near, together) = (1.0 + golden, 0.3 + 0.2 * golden);
+    let away = point[component] - component as f64 / 7.0;
+    let mut piece = Piece { value: near * away * away, count: 1, coordinates: [0; MOST], entries: [0.0; MOST] };
+    (piece.coordinates[0], piece.entries[0]) = (component as u32, 2.0 * near * away);
+    for step in 1..=1 + component % (MOST - 1) {
+        let next = (component + step) % point.len();
+        let apart = point[component] - point[next];
+        piece.value += together * apart * apart;
+        piece.entries[0] += 2.0 * together * apart;
+        (piece.coordinates[step], piece.entries[step]) = (next as u32, -2.0 * together * apart);
+        piece.count += 1;
+    }
+    piece
+}
+
+struct Chain {
+    linear: Vec<f64>,
+}
+
+impl Oracle for Chain {
+    fn dim(&self) -> usize {
+        self.linear.len()
+    }
+
+    fn evaluate(&mut self, point: &[f64], subgradient: &mut [f64]) -> Result<f64, OracleError> {
+        subgradient.fill(0.0);
+        let mut sum = 0.0;
+        for at in 0..point.len() {
+            let piece = component(at, point);
+            sum += piece.value;
+            let (coordinates, entries) = piece.subgradient();
+            coordinates.iter().zip(entries).for_each(|(&at, entry)| subgradient[at as usize] += entry);
+        }
+        Ok(sum)
+    }
+
+    fn work(&self) -> Option<f64> {
+        Some(1000.0)
+    }
+
+    fn as_sum(&mut self) -> Option<&mut dyn SumOracle> {
+        Some(self)
+    }
+}
+
+impl SumOracle for Chain {
+    fn component_count(&self) -> usize {
+        self.linear.len()
+    }
+
+    fn linear(&self) -> &[f64] {
+        &self.linear
+    }
+
+    fn evaluate_components(&mut self, point: &[f64], minorants: &mut Minorants) -> Result<(), OracleError> {
+        for at in 0..point.len() {
+            let piece = component(at, point);
+            let (coordinates, entries) = piece.subgradient();
+            minorants.push(piece.value, coordinates.iter().copied().zip(entries.iter().copied()));
+        }
+        Ok(())
+    }
+
+    fn fingerprint(&self, component: usize) -> Option<u64> {
+        Some(component as u64)
+    }
+}
+
+/// The same function for C.
+unsafe extern "C" fn evaluate(
+    _user: *mut c_void,
+    dim: usize,
+    point: *const f64,
+    count: usize,
+    components: *const usize,
+    minorants: *mut bundlenet_c::Minorants,
+) -> c_int {
+    // SAFETY: the solver passes valid pointers.
+    let (point, components) =
+        unsafe { (std::slice::from_raw_parts(point, dim), std::slice::from_raw_parts(components, count)) };
+    for &at in components {
+        let piece = component(at, point);
+        let (coordinates, entries) = piece.subgradient();
+        // SAFETY: both arrays have as many entries.
+        unsafe {
+            bundlenet_minorants_push(minorants, piece.value, piece.count, coordinates.as_ptr(), entries.as_ptr());
+        }
+    }
+    0
+}
+
+fn settings() -> Settings {
+    let limits = Limits { target: Some(-1.0), oracle_calls: Some(CALLS), steps: Some(10_000), ..Limits::default() };
+    Settings { limits, ..Settings::default() }
+}
+
+/// Seconds of one node in Rust, and its value.
+fn in_rust(chain: &mut Chain, parent: &bundlenet::State) -> (f64, f64) {
+    let begin = Instant::now();
+    let mut state = parent.clone();
+    let solution = bundlenet::Solver::new(settings()).unwrap().state(&mut state).solve(chain).unwrap();
+    let value = solution.value;
+    drop((solution, state));
+    (begin.elapsed().as_secs_f64(), value)
+}
+
+/// Seconds of one node in C, and its value.
+fn in_c(solver: *mut bundlenet_c::Solver, parent: *const bundlenet_c::State) -> (f64, f64) {
+    let begin = Instant::now();
+    let mut result = std::mem::MaybeUninit::<Outcome>::uninit();
+    // SAFETY: all pointers are valid; the result is written if there is no error.
+    let value = unsafe {
+        let state = bundlenet_state_copy(parent);
+        assert_eq!(bundlenet_solver_set_number(solver, c"limits.target".as_ptr(), -1.0), Code::Ok);
+        let code = bundlenet_solve(solver, 0, std::ptr::null(), state, result.as_mut_ptr());
+        assert_eq!(code, Code::Ok);
+        bundlenet_state_free(state);
+        result.assume_init().value
+    };
+    (begin.elapsed().as_secs_f64(), value)
+}
+
+fn median(mut numbers: Vec<f64>) -> f64 {
+    numbers.sort_by(f64::total_cmp);
+    numbers[numbers.len() / 2]
+}
+
+fn main() {
+    println!("{:>10} {:>12} {:>12} {:>12}", "variables", "Rust us", "C us", "more us");
+    let mut worst = f64::NEG_INFINITY;
+    for dim in [2_usize, 20, 200] {
+        let mut chain = Chain { linear: vec![0.0; dim] };
+        let mut parent = bundlenet::State::new();
+        bundlenet::Solver::new(settings()).unwrap().state(&mut parent).solve(&mut chain).unwrap();
+        let solver = bundlenet_solver_new(dim);
+        let fingerprints: Vec<u64> = (0..dim as u64).collect();
+        let c_parent = bundlenet_state_new();
+        // SAFETY: the pointers are valid or null, and the arrays have `dim` entries.
+        unsafe {
+            assert_eq!(bundlenet_solver_set_components(solver, dim, Some(evaluate), std::ptr::null_mut()), Code::Ok);
+            assert_eq!(bundlenet_solver_set_work(solver, 1000.0), Code::Ok);
+            assert_eq!(bundlenet_solver_set_fingerprints(solver, dim, fingerprints.as_ptr()), Code::Ok);
+            let limit = bundlenet_solver_set_number(solver, c"limits.oracle_calls".as_ptr(), CALLS as f64);
+            assert_eq!(limit, Code::Ok);
+            let code = bundlenet_solve(solver, 0, std::ptr::null(), c_parent, std::ptr::null_mut());
+            assert_eq!(code, Code::Ok);
+        }
+        let mut seconds = [vec![], vec![], vec![]];
+        for repeat in 0..REPEATS {
+            // Either one is first as often, so that caches favour neither.
+            let first = (repeat % 2 == 1).then(|| in_c(solver, c_parent));
+            let rust = in_rust(&mut chain, &parent);
+            let c = first.unwrap_or_else(|| in_c(solver, c_parent));
+            assert_eq!(rust.1.to_bits(), c.1.to_bits(), "both runs have the same value");
+            [rust.0, c.0, c.0 - rust.0].into_iter().zip(&mut seconds).for_each(|(time, times)| times.push(1e6 * time));
+        }
+        let [rust, c, more] = seconds.map(median);
+        worst = worst.max(more);
+        println!("{dim:>10} {rust:>12.2} {c:>12.2} {more:>12.2}");
+        // SAFETY: nobody uses them any more.
+        unsafe {
+            bundlenet_solver_free(solver);
+            bundlenet_state_free(c_parent);
+        }
+    }
+    println!("bar: at most {BAR} us more; worst {worst:.2} us: {}", if worst <= BAR { "held" } else { "missed" });
+}

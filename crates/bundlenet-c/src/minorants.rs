@@ -1,0 +1,90 @@
+//! The list that a callback for components fills.
+//!
+//! These functions are called once for each component of each evaluation, so they do as little as possible. A list
+//! grows as a `Vec` does: without a panic.
+
+use std::iter::{Copied, Zip};
+use std::slice::{Iter, from_raw_parts};
+
+use crate::code::Code;
+
+/// Answers of components. It is valid during the callback that receives it.
+#[derive(Default)]
+pub struct Minorants {
+    pub(crate) list: bundlenet::Minorants,
+}
+
+/// Coordinates and entries of a subgradient of the caller.
+type Pairs<'a> = Zip<Copied<Iter<'a, u32>>, Copied<Iter<'a, f64>>>;
+
+/// Does something with a list and a subgradient of the caller.
+///
+/// # Safety
+/// The list is valid or null. Each array is null, or has `count` entries that nobody writes during the call.
+unsafe fn push(
+    minorants: *mut Minorants,
+    count: usize,
+    coordinates: *const u32,
+    numbers: *const f64,
+    put: impl FnOnce(&mut bundlenet::Minorants, Pairs<'_>),
+) -> Code {
+    // SAFETY: as for the caller.
+    let Some(Minorants { list }) = (unsafe { minorants.as_mut() }) else { return Code::Null };
+    if count == 0 {
+        put(list, [].iter().copied().zip([].iter().copied()));
+        return Code::Ok;
+    }
+    if coordinates.is_null() || numbers.is_null() {
+        return Code::Null;
+    }
+    // SAFETY: as for the caller.
+    let (coordinates, numbers) = unsafe { (from_raw_parts(coordinates, count), from_raw_parts(numbers, count)) };
+    put(list, coordinates.iter().copied().zip(numbers.iter().copied()));
+    Code::Ok
+}
+
+/// Appends the next component: its value at the point, and the nonzero entries of a subgradient there.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn bundlenet_minorants_push(
+    minorants: *mut Minorants,
+    value: f64,
+    count: usize,
+    coordinates: *const u32,
+    entries: *const f64,
+) -> Code {
+    // SAFETY: the caller promises `count` entries of both arrays.
+    unsafe { push(minorants, count, coordinates, entries, |list, pairs| list.push(value, pairs)) }
+}
+
+/// Appends the next component, whose value is known as an interval: `cut` is the value of the minorant at the point,
+/// `bound` the other end. A subproblem that a MIP solver ended at a gap has its incumbent as `cut` and its dual bound
+/// as `bound`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn bundlenet_minorants_push_within(
+    minorants: *mut Minorants,
+    cut: f64,
+    bound: f64,
+    count: usize,
+    coordinates: *const u32,
+    entries: *const f64,
+) -> Code {
+    // SAFETY: the caller promises `count` entries of both arrays.
+    unsafe { push(minorants, count, coordinates, entries, |list, pairs| list.push_within(cut, bound, pairs)) }
+}
+
+/// Appends a further cut of the last component, with its value at the point: each member of a solution pool is one.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn bundlenet_minorants_push_more(
+    minorants: *mut Minorants,
+    value: f64,
+    count: usize,
+    coordinates: *const u32,
+    entries: *const f64,
+) -> Code {
+    // SAFETY: the list is valid or NULL.
+    if unsafe { minorants.as_ref() }.is_some_and(|minorants| minorants.list.is_empty()) {
+        return Code::Length;
+    }
+    // SAFETY: the caller promises `count` entries of both arrays.
+    unsafe { push(minorants, count, coordinates, entries, |list, pairs| list.push_more(value, pairs)) }
+}
