@@ -37,4 +37,10 @@ mod pages {
 
     #[doc = include_str!("../../docs/oracle.md")]
     struct Oracle;
+
+    #[doc = include_str!("../../docs/branch-and-bound.md")]
+    struct BranchAndBound;
+
+    #[doc = include_str!("../../docs/settings.md")]
+    struct SettingsPage;
 }

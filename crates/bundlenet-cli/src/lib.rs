@@ -12,6 +12,8 @@ mod campaign;
 mod contenders;
 mod convert;
 mod demo;
+#[cfg(test)]
+mod documented;
 mod evaluate;
 mod experiment;
 mod failure;
