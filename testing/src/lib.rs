@@ -11,6 +11,7 @@ pub mod foreign;
 pub mod inequalities;
 pub mod memory;
 pub mod outside;
+pub mod pages;
 pub mod programs;
 pub mod public;
 pub mod random;

@@ -4,6 +4,7 @@
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
+use bundlenet_testing::pages::{pages, prose};
 use bundlenet_testing::sources::workspace;
 
 /// The files of a folder with an extension.
@@ -12,17 +13,6 @@ fn files(folder: &Path, extension: &str) -> Vec<PathBuf> {
     files.retain(|path| path.extension().is_some_and(|found| found == extension));
     files.sort();
     files
-}
-
-/// The text of a page without its blocks of code.
-fn prose(page: &str) -> String {
-    let mut is_code = false;
-    let lines = page.lines().filter(|line| {
-        let is_fence = line.trim_start().starts_with("```");
-        is_code ^= is_fence;
-        !is_code && !is_fence
-    });
-    lines.map(|line| line.to_string() + "\n").collect()
 }
 
 /// The targets of all links and pictures of a page. Inline code has none.
@@ -56,18 +46,17 @@ fn is_elsewhere(link: &str) -> bool {
 #[test]
 fn links_between_pages_resolve() {
     let root = workspace();
-    let pages = files(&root, "md").into_iter().chain(files(&root.join("docs"), "md"));
     let mut faults = vec![];
     let mut count = 0;
-    for page in pages {
-        let text = std::fs::read_to_string(&page).unwrap();
-        for link in links(&text).into_iter().filter(|link| !is_elsewhere(link)) {
+    for page in pages() {
+        let folder = root.join(page.path.parent().unwrap());
+        for link in links(&page.text).into_iter().filter(|link| !is_elsewhere(link)) {
             count += 1;
             let (path, anchor) = link.split_once('#').unwrap_or((&link, ""));
-            let target = if path.is_empty() { page.clone() } else { page.parent().unwrap().join(path) };
+            let target = if path.is_empty() { root.join(&page.path) } else { folder.join(path) };
             let has_anchor = || anchors(&std::fs::read_to_string(&target).unwrap()).iter().any(|found| found == anchor);
             if !target.exists() || !anchor.is_empty() && !has_anchor() {
-                faults.push(format!("{}: {link}", page.strip_prefix(&root).unwrap().display()));
+                faults.push(format!("{}: {link}", page.path.display()));
             }
         }
     }
