@@ -81,7 +81,7 @@ fn published_crates_are_described() {
     assert!(published.len() >= 5);
     for package in published {
         let name = package["name"].as_str().unwrap();
-        for field in ["description", "license", "readme", "rust_version"] {
+        for field in ["description", "license", "readme", "documentation", "rust_version"] {
             assert!(package[field].is_string(), "{name}: expected the field {field}");
         }
         for field in ["keywords", "categories"] {
