@@ -33,11 +33,27 @@ def test_the_readme_runs(tmp_path: Path) -> None:
         subprocess.run([sys.executable, "-c", block], check=True, timeout=60, cwd=tmp_path)
 
 
-def test_the_page_of_oracles_runs() -> None:
-    text = (EXAMPLES.parents[1] / "docs" / "oracle.md").read_text()
-    space: dict[str, object] = {}
-    for index, block in enumerate(text.split("```python\n")[1:]):
-        exec(compile(block.split("```")[0], f"block {index}", "exec"), space)
+DOCS = EXAMPLES.parents[1] / "docs"
+
+
+def blocks(page: Path) -> list[str]:
+    return [block.split("```")[0] for block in page.read_text().split("```python\n")[1:]]
+
+
+# Pages whose code needs more than this package: `blocks` HiGHS (test_blocks.py), `pytorch` PyTorch (pytorch_agrees.rs).
+NEEDS_MORE = {"blocks", "pytorch"}
+PAGES = [page for page in sorted(DOCS.glob("*.md")) if blocks(page)]
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+def test_the_code_of_pages_runs(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    # A page about the package may use an instance of any family.
+    space: dict[str, object] = {"problem": bundlenet.GeneralizedAssignment.generate("ga-10-100", 1)}
+    for index, block in enumerate(blocks(page)):
+        code = compile(block, f"{page.name}, block {index}", "exec")
+        if page.stem not in NEEDS_MORE:
+            exec(code, space)
 
 
 # Jupyter's own warnings are not faults of ours.

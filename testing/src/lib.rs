@@ -11,6 +11,7 @@ pub mod foreign;
 pub mod inequalities;
 pub mod memory;
 pub mod outside;
+pub mod pages;
 pub mod programs;
 pub mod public;
 pub mod random;
@@ -37,4 +38,10 @@ mod pages {
 
     #[doc = include_str!("../../docs/oracle.md")]
     struct Oracle;
+
+    #[doc = include_str!("../../docs/branch-and-bound.md")]
+    struct BranchAndBound;
+
+    #[doc = include_str!("../../docs/settings.md")]
+    struct SettingsPage;
 }

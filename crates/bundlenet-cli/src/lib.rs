@@ -13,6 +13,8 @@ mod completions;
 mod contenders;
 mod convert;
 mod demo;
+#[cfg(test)]
+mod documented;
 mod evaluate;
 mod experiment;
 mod failure;
