@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! model sum  COMPONENTS SECONDS LONGEST BYTES LATENCY BANDWIDTH IMBALANCE    seconds of an evaluation on one rank
-//! model jobs JOBS SECONDS SERIAL LATENCY BANDWIDTH BYTES                     seconds of a job; serial part of the whole
+//! model jobs JOBS SECONDS SERIAL LATENCY BANDWIDTH BYTES                     seconds of a job, serial part
 //! ```
 //!
 //! A sum: the slowest share, a broadcast along a tree, one answer after the other at rank 0, and the records that it
