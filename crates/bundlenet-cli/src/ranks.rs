@@ -13,8 +13,8 @@ use crate::output;
 /// Least factor by which ranks have to shorten an evaluation.
 const LEAST_GAIN: f64 = 1.1;
 
-/// Time that another rank leaves rank 0 to report a failure first: often all ranks have the same. A launcher takes up to
-/// two seconds to end the other ranks then.
+/// Time that another rank leaves rank 0 to report a failure first: often all ranks have the same. A launcher takes up
+/// to two seconds to end the other ranks then.
 const COURTESY: Duration = Duration::from_secs(4);
 
 /// The ranks, or this process alone.

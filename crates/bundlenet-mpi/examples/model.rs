@@ -2,13 +2,16 @@
 //!
 //! ```text
 //! model sum  COMPONENTS SECONDS LONGEST BYTES LATENCY BANDWIDTH IMBALANCE    seconds of an evaluation on one rank
-//! model jobs JOBS SECONDS SERIAL LATENCY BANDWIDTH BYTES                     seconds of a job; serial part of the whole
+//! model jobs JOBS SECONDS SERIAL LATENCY BANDWIDTH BYTES                     seconds of a job, serial part
 //! ```
 //!
-//! A sum: the slowest share, a broadcast along a tree, and one answer after the other at rank 0. Jobs: equal shares, half
-//! a job of waiting at the end, and rank 0 as a queue.
+//! A sum: the slowest share, a broadcast along a tree, one answer after the other at rank 0, and the records that it
+//! reads. Jobs: equal shares, half a job of waiting at the end, and rank 0 as a queue.
 
 const RANKS: [usize; 11] = [1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024];
+
+/// Seconds in which rank 0 reads the record of a component, measured by the example `overhead`.
+const RECORD: f64 = 0.25e-6;
 
 /// Seconds of an evaluation of a sum on some ranks.
 fn sum([components, seconds, longest, bytes, latency, bandwidth, imbalance]: [f64; 7], ranks: f64) -> f64 {
@@ -17,7 +20,7 @@ fn sum([components, seconds, longest, bytes, latency, bandwidth, imbalance]: [f6
     }
     let share = (seconds / ranks.min(components) * (1.0 + imbalance)).max(longest);
     let others = bytes * (ranks - 1.0) / ranks / bandwidth;
-    share + latency * (ranks.log2().ceil() + ranks - 1.0) + others
+    share + latency * (ranks.log2().ceil() + ranks - 1.0) + others + components * RECORD
 }
 
 /// Seconds of a number of jobs on some ranks.

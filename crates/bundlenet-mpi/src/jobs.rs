@@ -1,7 +1,7 @@
 //! Jobs over ranks: whoever is free gets the next one.
 //!
-//! Rank 0 hands out the numbers of jobs and collects results. All ranks compute, rank 0 too: other threads compute while
-//! the thread that called looks for messages.
+//! Rank 0 hands out the numbers of jobs and collects results. All ranks compute, rank 0 too: other threads compute
+//! while the thread that called looks for messages.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};

@@ -10,11 +10,10 @@ pub(crate) fn put(words: &mut Vec<u64>, numbers: &[f64]) {
     words.extend(numbers.iter().map(|number| number.to_bits()));
 }
 
-/// Appends a sparse vector: its length, two coordinates in each word, the entries.
+/// Appends a sparse vector: its length, the coordinates, the entries.
 fn put_sparse(words: &mut Vec<u64>, (coordinates, entries): (&[u32], &[f64])) {
     words.push(coordinates.len() as u64);
-    let pair = |pair: &[u32]| u64::from(pair[0]) | u64::from(pair.get(1).copied().unwrap_or(0)) << 32;
-    words.extend(coordinates.chunks(2).map(pair));
+    words.extend(coordinates.iter().map(|&coordinate| u64::from(coordinate)));
     put(words, entries);
 }
 
@@ -68,7 +67,7 @@ impl<'a> Words<'a> {
     }
 
     fn count(&mut self) -> usize {
-        usize::try_from(self.word()).unwrap_or(0).min(self.0.len() * 2)
+        usize::try_from(self.word()).unwrap_or(0).min(self.0.len())
     }
 
     fn take(&mut self, count: usize) -> &'a [u64] {
@@ -79,9 +78,8 @@ impl<'a> Words<'a> {
 
     fn sparse(&mut self) -> impl Iterator<Item = (u32, f64)> + use<'a> {
         let count = self.count();
-        let (pairs, entries) = (self.take(count.div_ceil(2)), self.take(count));
-        let coordinate = move |place: usize| (pairs[place / 2] >> (32 * (place % 2))) as u32;
-        entries.iter().enumerate().map(move |(place, &entry)| (coordinate(place), f64::from_bits(entry)))
+        let (coordinates, entries) = (self.take(count), self.take(count));
+        coordinates.iter().zip(entries).map(|(&coordinate, &entry)| (coordinate as u32, f64::from_bits(entry)))
     }
 
     pub(crate) fn text(&mut self) -> String {

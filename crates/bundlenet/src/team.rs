@@ -100,8 +100,8 @@ impl Workers {
         self.team.as_ref().is_none_or(|team| team.is_leader())
     }
 
-    /// Does the jobs `0..count` and returns their results in order. `done` takes each result as it arrives; with a team,
-    /// only that of the leader is called.
+    /// Does the jobs `0..count` and returns their results in order. `done` takes each result as it arrives; with a
+    /// team, only that of the leader is called.
     ///
     /// # Errors
     /// The error of a job or of `done`. No further job begins after it.
