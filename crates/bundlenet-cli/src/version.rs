@@ -1,7 +1,7 @@
 //! `bundlenet --version`, and with `--verbose` all facts for a report of a fault.
 
 /// Features of this crate that the build has.
-const FEATURES: &[(&str, bool)] = &[("mip", cfg!(feature = "mip"))];
+const FEATURES: &[(&str, bool)] = &[("mip", cfg!(feature = "mip")), ("mpi", cfg!(feature = "mpi"))];
 
 /// One line: version, commit if it is known, and target.
 pub(crate) fn line() -> String {

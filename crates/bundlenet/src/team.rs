@@ -321,12 +321,13 @@ mod tests {
         let numbers = vec![0.1, -0.0, f64::INFINITY, f64::MIN_POSITIVE, f64::from_bits(0x7ff8_0000_0000_0001)];
         let data = (vec![Some("a \u{e9}".to_string()), None], (numbers, (7_usize, (true, 0.1_f32))));
         let bytes = to_bytes(&data);
-        let arrived: (Vec<Option<String>>, (Vec<f64>, (usize, (bool, f32)))) = from_bytes(&bytes).unwrap();
+        type Data = (Vec<Option<String>>, (Vec<f64>, (usize, (bool, f32))));
+        let arrived: Data = from_bytes(&bytes).unwrap();
         assert_eq!((&arrived.0, arrived.1.1), (&data.0, data.1.1));
         let bits = |numbers: &[f64]| numbers.iter().map(|number| number.to_bits()).collect::<Vec<u64>>();
         assert_eq!(bits(&arrived.1.0), bits(&data.1.0));
         assert!(from_bytes::<(usize, f64)>(&bytes).is_none());
-        assert!((0..bytes.len()).all(|end| from_bytes::<Vec<Option<String>>>(&bytes[..end]).is_none()));
+        assert!((0..bytes.len()).all(|end| from_bytes::<Data>(&bytes[..end]).is_none()));
     }
 
     #[test]
