@@ -172,7 +172,10 @@ mod tests {
 
     #[test]
     fn words_are_those_of_a_shell() {
-        assert_eq!(words("bundlenet bench '' --relax '^m job'  # all"), ["bundlenet", "bench", "", "--relax", "^m job"]);
+        assert_eq!(
+            words("bundlenet bench '' --relax '^m job'  # all"),
+            ["bundlenet", "bench", "", "--relax", "^m job"]
+        );
     }
 
     #[test]

@@ -80,11 +80,8 @@ fn commands_of_cargo_and_python() {
 
 #[test]
 fn faults_are_found() {
-    let line = |text: &str| Line {
-        page: "page.md".into(),
-        words: bundlenet_testing::pages::words(text),
-        output: vec![],
-    };
+    let line =
+        |text: &str| Line { page: "page.md".into(), words: bundlenet_testing::pages::words(text), output: vec![] };
     let files = ["crates/a/tests/known.rs".to_string()];
     assert!(faults(&line("cargo test --test known -- --test other"), &files).is_empty());
     assert_eq!(faults(&line("cargo test -p nobody --test unknown"), &files).len(), 2);

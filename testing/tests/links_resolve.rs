@@ -25,7 +25,8 @@ fn links(page: &str) -> Vec<String> {
 fn anchors(page: &str) -> Vec<String> {
     let mut seen: HashMap<String, usize> = HashMap::new();
     let headings = prose(page);
-    let headings = headings.lines().filter(|line| line.starts_with('#')).map(|line| line.trim_start_matches('#').trim());
+    let headings =
+        headings.lines().filter(|line| line.starts_with('#')).map(|line| line.trim_start_matches('#').trim());
     let anchor = |heading: &str| -> String {
         let kept = heading.chars().filter(|letter| letter.is_alphanumeric() || " -_".contains(*letter));
         kept.map(|letter| if letter == ' ' { '-' } else { letter.to_ascii_lowercase() }).collect()

@@ -26,7 +26,8 @@ fn every_documented_command_is_one_of_the_program() {
 
 #[test]
 fn faults_are_found() {
-    for wrong in ["bundlenet solve FILE --no-such-option", "bundlenet solve", "bundlenet generate mc-sml-40 --count 8"] {
+    for wrong in ["bundlenet solve FILE --no-such-option", "bundlenet solve", "bundlenet generate mc-sml-40 --count 8"]
+    {
         assert!(Program::try_parse_from(words(wrong)).is_err(), "{wrong}");
     }
 }
