@@ -15,9 +15,7 @@ fn reason(line: &Line) -> Option<&'static str> {
     match command {
         _ if line.words.len() == 2 && !command.starts_with("--") => Some("a name, not a command to type"),
         _ if command.ends_with("\\n") => Some("not a command: the first bytes of a file"),
-        "demo" | "reproduce" | "bench" => {
-            Some("takes minutes; tests/report.rs and tests/experiments.rs run small ones")
-        }
+        "reproduce" | "bench" => Some("takes minutes; tests/report.rs and tests/experiments.rs run small ones"),
         _ if [".lp", ".mps", ".cor", "scenarios/"].iter().any(|end| has(end)) => {
             Some("needs HiGHS and public model files; tests/models.rs runs its own")
         }
