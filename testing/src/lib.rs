@@ -26,7 +26,7 @@ pub use random::{cases, stream};
 
 /// The code blocks of the pages, as doctests. They are here because published packages include no file from outside.
 #[cfg(doctest)]
-mod pages {
+mod code_of_pages {
     #[doc = include_str!("../../README.md")]
     struct Readme;
 

@@ -152,7 +152,9 @@ fn program_line(mut line: Line) -> Option<Line> {
     // Variables and `time` may come before the program.
     let first = line.words.iter().position(|word| word == "bundlenet")?;
     let is_before = |word: &String| word == "time" || word.contains('=');
-    if !line.words[..first].iter().all(is_before) || line.words.len() < first + 2 {
+    let next = line.words.get(first + 1)?;
+    // `bundlenet = ...` is a line of a manifest.
+    if !line.words[..first].iter().all(is_before) || next == "=" {
         return None;
     }
     let filled = |word: &String| match word.as_str() {
@@ -192,5 +194,6 @@ mod tests {
         assert_eq!(found("time bundlenet solve FILE... --steps N").as_deref(), Some("bundlenet solve FILE --steps 5"));
         assert_eq!(found("cargo run --release -- demo").as_deref(), Some("bundlenet demo"));
         assert_eq!(found("cargo test -p bundlenet --lib"), None);
+        assert_eq!(found("bundlenet = { path = \"DIR\" }"), None);
     }
 }

@@ -94,7 +94,8 @@ fn published_crates_are_described() {
         }
         assert!(package["metadata"]["docs"]["rs"].is_object(), "{name}: expected [package.metadata.docs.rs]");
         let folder = Path::new(package["manifest_path"].as_str().unwrap()).parent().unwrap();
-        for file in ["LICENSE-MIT", "LICENSE-APACHE"] {
+        // They are symbolic links, which Windows may check out as text.
+        for file in ["LICENSE-MIT", "LICENSE-APACHE"].into_iter().filter(|_| cfg!(unix)) {
             let text = std::fs::read_to_string(folder.join(file)).unwrap_or_default();
             assert_eq!(text, read(file), "{name}: expected the text of {file}");
         }

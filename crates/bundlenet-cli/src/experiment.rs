@@ -155,7 +155,10 @@ pub(crate) fn take_best_bounds(all: &mut [Measurement]) {
     let mut beaten = HashMap::new();
     for run in all.iter() {
         let (Some(first), Some(last)) = (run.best.first(), run.best.last()) else { continue };
-        // A run improves from its start on.
+        // A run improves from its start on. One that does not says nothing of the sense, and beats no optimum.
+        if last == first {
+            continue;
+        }
         let sign = (last - first).signum();
         let advantage = sign * (last - run.optimum);
         let tolerance = Settings::exact().tolerance * run.optimum.abs().max(1.0);
@@ -430,11 +433,13 @@ mod tests {
             run("c", "auto", None, false, &[200.0, 99.0]),
             run("d", "auto", None, false, &[200.0, 101.0]),
             run("e", "auto", None, false, &[100.0]),
+            // A step length so large that no step is better than the start of a minimum.
+            run("f", "adam", None, false, &[102.0, 102.0]),
         ];
         take_best_bounds(&mut all);
         let found: Vec<(f64, bool)> = all.iter().map(|run| (run.optimum, run.is_proved)).collect();
         let kept = (100.0, true);
-        assert_eq!(found, [(102.0, false), (102.0, false), kept, (99.0, false), kept, kept]);
+        assert_eq!(found, [(102.0, false), (102.0, false), kept, (99.0, false), kept, kept, kept]);
         assert!(all.iter().all(|run| run.gap(9) <= 2.0) && all[1].gap(9) == 0.0);
     }
 
