@@ -1,6 +1,7 @@
 //! The program on several ranks: the same bytes for any number of them, and a killed rank costs the step under way.
 //!
-//! A few kills of each kind; with `BUNDLENET_ALL` set, 20.
+//! Kills of ranks: `cargo test -p bundlenet-cli --features mpi --test ranks -- --ignored --test-threads 1`. A few of each
+//! kind; with `BUNDLENET_ALL` set, 20.
 #![cfg(feature = "mpi")]
 
 mod program_runs;
@@ -278,6 +279,7 @@ fn timed(work: impl FnOnce()) -> Duration {
 }
 
 #[test]
+#[ignore = "kills ranks at random times"]
 fn a_killed_solve_goes_on() {
     let folder = tempfile::tempdir().unwrap();
     let (file, state) = (units(folder.path()), folder.path().join("state"));
@@ -306,6 +308,7 @@ fn a_killed_solve_goes_on() {
 }
 
 #[test]
+#[ignore = "kills ranks at random times"]
 fn a_killed_bench_goes_on() {
     let folder = tempfile::tempdir().unwrap();
     let (whole, out) = (folder.path().join("whole"), folder.path().join("out"));
@@ -342,6 +345,7 @@ fn a_killed_bench_goes_on() {
 }
 
 #[test]
+#[ignore = "kills ranks at random times"]
 fn a_killed_training_goes_on() {
     let folder = tempfile::tempdir().unwrap();
     let (config, whole, out) = (folder.path().join("c.toml"), folder.path().join("whole"), folder.path().join("out"));
