@@ -154,7 +154,7 @@ mod tests {
 
     #[test]
     fn texts_arrive_as_they_were() {
-        for text in ["", "a", "12345678", "caf\u{e9} failed"] {
+        for text in ["", "a", "12345678", "\u{e9}t\u{e9} failed"] {
             let mut words = vec![];
             put_text(&mut words, text);
             assert_eq!(Words(&words).text(), text);
