@@ -87,7 +87,7 @@ pub(crate) fn rank_number(rank: usize) -> i32 {
     i32::try_from(rank).unwrap_or(i32::MAX)
 }
 
-/// Without this, the other ranks would wait for ever for a rank that has panicked.
+/// The other ranks would wait for a rank that has panicked, without end.
 fn end_job_on_panic(rank: usize) {
     let before = panic::take_hook();
     panic::set_hook(Box::new(move |info| {

@@ -162,7 +162,7 @@ impl Workers {
         }
     }
 
-    /// What the leader makes, on every member. Without a team it is made here.
+    /// Returns a value of the leader on every member. Without a team, this process makes the value.
     pub fn tell<R: Travel, E: From<Error> + Display>(&self, make: impl FnOnce() -> Result<R, E>) -> Result<R, E> {
         let Some(team) = &self.team else { return make() };
         let mut own = None;
