@@ -157,20 +157,21 @@ impl Lanes for Portable {
     }
 }
 
-/// Implements [`Lanes`] with intrinsics on an array of registers.
+/// Implements [`Lanes`] with intrinsics on an array of registers. `$part` counts the registers.
+///
+/// Every operation is written out for each register. In a closure, an intrinsic would be a call: a closure does not have
+/// the instructions of the function that calls it, and only some builds inline it before that matters.
 #[cfg(target_arch = "x86_64")]
 macro_rules! lanes_by_intrinsics {
-    ($name:ident, $register:ty, $count:literal, $registers:literal, $set1:ident, $load:ident, $store:ident, $load_array:ident, $add:ident, $sub:ident,
-     $mul:ident, $div:ident, $min:ident, $max:ident, $transpose:ident, |$a:ident, $b:ident, $yes:ident, $no:ident| $select:expr) => {
+    ($name:ident, $register:ty, [$($part:literal),*], $registers:literal, $set1:ident, $load:ident, $store:ident, $load_array:ident, $add:ident, $sub:ident,
+     $mul:ident, $div:ident, $min:ident, $max:ident, $transpose:ident, $select:ident) => {
         /// Eight numbers in registers of this instruction set.
         #[derive(Clone, Copy)]
-        pub struct $name([$register; $count]);
+        pub struct $name([$register; [$($part),*].len()]);
 
         impl $name {
-            #[inline(always)]
-            fn zip(self, other: Self, combine: impl Fn($register, $register) -> $register) -> Self {
-                Self(std::array::from_fn(|part| combine(self.0[part], other.0[part])))
-            }
+            /// Numbers in a register.
+            const WIDTH: usize = LANES / [$($part),*].len();
         }
 
         impl Lanes for $name {
@@ -178,62 +179,57 @@ macro_rules! lanes_by_intrinsics {
             #[inline(always)]
             fn splat(number: f64) -> Self {
                 // SAFETY: `multiversion` has checked the instructions, here and below.
-                Self([unsafe { $set1(number) }; $count])
+                Self([unsafe { $set1(number) }; [$($part),*].len()])
             }
             #[inline(always)]
             fn load(block: &Block) -> Self {
                 // SAFETY: every part lies within the block, which is aligned to 64 bytes.
-                Self(std::array::from_fn(|part| unsafe { $load(block.0.as_ptr().add(part * LANES / $count)) }))
+                Self([$(unsafe { $load(block.0.as_ptr().add($part * Self::WIDTH)) }),*])
             }
             #[inline(always)]
             fn store(self, block: &mut Block) {
-                for (part, register) in self.0.into_iter().enumerate() {
-                    // SAFETY: every part lies within the block, which is aligned to 64 bytes.
-                    unsafe { $store(block.0.as_mut_ptr().add(part * LANES / $count), register) }
-                }
+                // SAFETY: every part lies within the block, which is aligned to 64 bytes.
+                $(unsafe { $store(block.0.as_mut_ptr().add($part * Self::WIDTH), self.0[$part]) });*
             }
             #[inline(always)]
             fn load_array(numbers: &[f64; LANES]) -> Self {
                 // SAFETY: every part lies within the array.
-                Self(std::array::from_fn(|part| unsafe { $load_array(numbers.as_ptr().add(part * LANES / $count)) }))
+                Self([$(unsafe { $load_array(numbers.as_ptr().add($part * Self::WIDTH)) }),*])
             }
             #[inline(always)]
             fn add(self, other: Self) -> Self {
                 // SAFETY: as in `splat`.
-                self.zip(other, |a, b| unsafe { $add(a, b) })
+                Self([$(unsafe { $add(self.0[$part], other.0[$part]) }),*])
             }
             #[inline(always)]
             fn sub(self, other: Self) -> Self {
                 // SAFETY: as in `splat`.
-                self.zip(other, |a, b| unsafe { $sub(a, b) })
+                Self([$(unsafe { $sub(self.0[$part], other.0[$part]) }),*])
             }
             #[inline(always)]
             fn mul(self, other: Self) -> Self {
                 // SAFETY: as in `splat`.
-                self.zip(other, |a, b| unsafe { $mul(a, b) })
+                Self([$(unsafe { $mul(self.0[$part], other.0[$part]) }),*])
             }
             #[inline(always)]
             fn div(self, other: Self) -> Self {
                 // SAFETY: as in `splat`.
-                self.zip(other, |a, b| unsafe { $div(a, b) })
+                Self([$(unsafe { $div(self.0[$part], other.0[$part]) }),*])
             }
             #[inline(always)]
             fn min(self, other: Self) -> Self {
                 // SAFETY: as in `splat`.
-                self.zip(other, |a, b| unsafe { $min(a, b) })
+                Self([$(unsafe { $min(self.0[$part], other.0[$part]) }),*])
             }
             #[inline(always)]
             fn max(self, other: Self) -> Self {
                 // SAFETY: as in `splat`.
-                self.zip(other, |a, b| unsafe { $max(a, b) })
+                Self([$(unsafe { $max(self.0[$part], other.0[$part]) }),*])
             }
             #[inline(always)]
             fn if_less(self, other: Self, yes: Self, no: Self) -> Self {
-                Self(std::array::from_fn(|part| {
-                    let ($a, $b, $yes, $no) = (self.0[part], other.0[part], yes.0[part], no.0[part]);
-                    // SAFETY: as in `splat`.
-                    unsafe { $select }
-                }))
+                // SAFETY: as in `splat`.
+                Self([$(unsafe { $select(self.0[$part], other.0[$part], yes.0[$part], no.0[$part]) }),*])
             }
             #[inline(always)]
             fn transpose(rows: [Self; LANES]) -> [Self; LANES] {
@@ -253,7 +249,7 @@ mod x86_64 {
     lanes_by_intrinsics!(
         Avx2,
         __m256d,
-        2,
+        [0, 1],
         8,
         _mm256_set1_pd,
         _mm256_load_pd,
@@ -266,12 +262,12 @@ mod x86_64 {
         _mm256_min_pd,
         _mm256_max_pd,
         transpose_avx2,
-        |a, b, yes, no| _mm256_blendv_pd(no, yes, _mm256_cmp_pd::<_CMP_LT_OQ>(a, b))
+        select_avx2
     );
     lanes_by_intrinsics!(
         Avx512,
         __m512d,
-        1,
+        [0],
         32,
         _mm512_set1_pd,
         _mm512_load_pd,
@@ -284,13 +280,27 @@ mod x86_64 {
         _mm512_min_pd,
         _mm512_max_pd,
         transpose_avx512,
-        |a, b, yes, no| _mm512_mask_blend_pd(_mm512_cmp_pd_mask::<_CMP_LT_OQ>(a, b), no, yes)
+        select_avx512
     );
+
+    /// `yes` where `a < b`, `no` elsewhere.
+    #[inline]
+    #[target_feature(enable = "avx2")]
+    fn select_avx2(a: __m256d, b: __m256d, yes: __m256d, no: __m256d) -> __m256d {
+        _mm256_blendv_pd(no, yes, _mm256_cmp_pd::<_CMP_LT_OQ>(a, b))
+    }
+
+    /// `yes` where `a < b`, `no` elsewhere.
+    #[inline]
+    #[target_feature(enable = "avx512f")]
+    fn select_avx512(a: __m512d, b: __m512d, yes: __m512d, no: __m512d) -> __m512d {
+        _mm512_mask_blend_pd(_mm512_cmp_pd_mask::<_CMP_LT_OQ>(a, b), no, yes)
+    }
 
     #[inline]
     #[target_feature(enable = "avx2")]
     fn transpose_avx2(rows: [Avx2; LANES]) -> [Avx2; LANES] {
-        let [a, b, c, d, e, f, g, h] = rows.map(|row| row.0);
+        let [Avx2(a), Avx2(b), Avx2(c), Avx2(d), Avx2(e), Avx2(f), Avx2(g), Avx2(h)] = rows;
         let quarter = |a, b, c, d| {
             let (ab, cd) = (_mm256_unpacklo_pd(a, b), _mm256_unpacklo_pd(c, d));
             let (odd_ab, odd_cd) = (_mm256_unpackhi_pd(a, b), _mm256_unpackhi_pd(c, d));
@@ -308,7 +318,8 @@ mod x86_64 {
     #[inline]
     #[target_feature(enable = "avx512f")]
     fn transpose_avx512(rows: [Avx512; LANES]) -> [Avx512; LANES] {
-        let [a, b, c, d, e, f, g, h] = rows.map(|row| row.0[0]);
+        let [Avx512([a]), Avx512([b]), Avx512([c]), Avx512([d]), ..] = rows;
+        let [.., Avx512([e]), Avx512([f]), Avx512([g]), Avx512([h])] = rows;
         // Transposes pairs of numbers, then a table of four by four pairs.
         let pairs = |ab, cd, ef, gh| {
             let (abcd, efgh) = (_mm512_shuffle_f64x2::<0x88>(ab, cd), _mm512_shuffle_f64x2::<0x88>(ef, gh));

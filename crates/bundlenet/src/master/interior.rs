@@ -18,9 +18,11 @@
 //! rounds where the step length is large and many weights are small; these steps take ten to thirty, in any case.
 
 use bundlenet_linalg::cholesky::{Cholesky, Strips};
+use bundlenet_linalg::vectors::add_scaled;
 
+use super::rows::Rows;
 use super::semismooth::Start;
-use super::ways::{ENTRY_WORK, FACTOR_WORK, PRODUCT_WORK, PRODUCTS_PER_READ, SOLVE_WORK, WRITE_WORK};
+use super::ways::{ENTRY_WORK, FACTOR_WORK, NUMBER_WORK, PRODUCT_WORK, PRODUCTS_PER_READ, SOLVE_WORK, WRITE_WORK};
 use crate::model::{ComponentBundle, Model};
 use crate::oracle::Patience;
 
@@ -34,10 +36,14 @@ const SHORT: f64 = 1e-6;
 const SMALL_WEIGHT: f64 = 1e-3;
 /// Share of the gap to reach at which steps end even if no weight can be rounded.
 const ENOUGH: f64 = 0.1;
+/// Product of a weight and a slack at the start, over the mean distance of a component's costs from their minimum and
+/// the mean number of its cuts. Chosen on the units of `ca/2015-06-01_reserves_5` and `ca/Scenario400_reserves_1`: 18 to
+/// 21 steps, 23 to 32 with a tenth of it, 17 to 30 with ten times as much.
+const START: f64 = 10.0;
 /// Bisections for the first `u` of a component.
 const BISECTIONS: usize = 60;
 /// Passes over all cuts in a step, and over the entries of a dense column.
-const PASSES: f64 = 6.0;
+const PASSES: f64 = 4.0;
 const COLUMN_PASSES: f64 = 4.0;
 
 /// A constraint: its multiplier and its slack, their changes, and the change of their product to aim at.
@@ -92,7 +98,7 @@ struct Working {
     /// `alpha_i / eta`.
     error: f64,
     pair: Pair,
-    /// Its factor in the right-hand side, and its product with the change of the point.
+    /// Its factor in the right-hand side, and its product with a vector.
     factor: f64,
     slope: f64,
 }
@@ -130,6 +136,8 @@ pub(super) struct Interior {
     difference: Sparse,
     total: Sparse,
     columns: Columns,
+    /// The cuts as dense rows, where that takes less work.
+    rows: Option<Rows>,
     rounded: Vec<f64>,
     steps: usize,
     work: f64,
@@ -224,13 +232,32 @@ impl Columns {
     }
 }
 
-/// Work of the matrix of a step from sparse differences, and from dense ones.
-fn matrix_work(bundle: &ComponentBundle) -> (f64, f64) {
-    let (dim, cuts) = (bundle.linear().len() as f64, bundle.len().max(1) as f64);
-    let entries = 2.0 * bundle.size() as f64 / cuts;
-    let sparse = PRODUCT_WORK * 0.5 * cuts * entries * entries;
-    let dense = cuts * dim * (0.5 * FACTOR_WORK * dim + COLUMN_PASSES * WRITE_WORK);
-    (sparse, dense)
+/// Work of the matrix of a step, and of its passes over all cuts.
+#[derive(Clone, Copy, Debug)]
+struct Work {
+    matrix: f64,
+    passes: f64,
+}
+
+impl Work {
+    /// With cuts as they are in the bundle.
+    fn sparse(bundle: &ComponentBundle) -> Self {
+        let (size, cuts) = (bundle.size() as f64, bundle.len().max(1) as f64);
+        let entries = 2.0 * size / cuts;
+        Self { matrix: PRODUCT_WORK * 0.5 * cuts * entries * entries, passes: PASSES * ENTRY_WORK * size }
+    }
+
+    /// With cuts as dense rows.
+    fn dense(bundle: &ComponentBundle) -> Self {
+        let dim = bundle.linear().len() as f64;
+        let numbers = bundle.len() as f64 * dim;
+        let matrix = numbers * (0.5 * FACTOR_WORK * dim + COLUMN_PASSES * WRITE_WORK);
+        Self { matrix, passes: PASSES * NUMBER_WORK * numbers }
+    }
+
+    fn sum(self) -> f64 {
+        self.matrix + self.passes
+    }
 }
 
 impl Interior {
@@ -247,11 +274,8 @@ impl Interior {
     /// Estimated work of a step: the matrix, its factorisation and the passes over all cuts.
     pub(super) fn step_work(bundle: &ComponentBundle) -> f64 {
         let dim = bundle.linear().len() as f64;
-        let (sparse, dense) = matrix_work(bundle);
-        sparse.min(dense)
-            + FACTOR_WORK * dim.powi(3) / 6.0
-            + SOLVE_WORK * 2.0 * dim * dim
-            + PASSES * ENTRY_WORK * bundle.size() as f64
+        let of_cuts = Work::sparse(bundle).sum().min(Work::dense(bundle).sum());
+        of_cuts + FACTOR_WORK * dim.powi(3) / 6.0 + SOLVE_WORK * 2.0 * dim * dim
     }
 
     /// Moves the weights of the bundle until their gap is at most `goal`. `None` if the patience ends; the weights are
@@ -263,8 +287,8 @@ impl Interior {
         patience: &Patience<'_>,
     ) -> Option<()> {
         (self.steps, self.work) = (0, 0.0);
-        self.gather(bundle, start);
-        self.centre(start);
+        self.gather(bundle, start, patience)?;
+        self.centre();
         while self.steps < MOST_STEPS {
             let gap = self.gap();
             if gap <= start.goal && self.round(bundle, start, patience)? {
@@ -281,12 +305,15 @@ impl Interior {
             }
             self.go(step);
         }
-        self.write_weights(bundle, |cut| cut.pair.weight);
+        // Round-off may have spoiled the weights.
+        if self.gap_of(bundle, start, |cut| cut.pair.weight, patience)? < start.gap {
+            self.write_weights(bundle, |cut| cut.pair.weight);
+        }
         Some(())
     }
 
     /// Collects the cuts of all components with several.
-    fn gather(&mut self, bundle: &ComponentBundle, start: &Start<'_>) {
+    fn gather(&mut self, bundle: &ComponentBundle, start: &Start<'_>, patience: &Patience<'_>) -> Option<()> {
         let dim = bundle.linear().len();
         self.difference.resize(dim);
         self.total.resize(dim);
@@ -308,19 +335,24 @@ impl Interior {
             }));
             self.blocks.push(Block { component: index, cuts: from..self.cuts.len() });
         }
-        // Far from the end, a pair's product is the mean share of a component in the gap.
-        let product = start.gap / self.blocks.len().max(1) as f64;
-        self.place(bundle, start, product);
-        for block in &self.blocks {
-            let component = &bundle.components()[block.component];
-            for working in &mut self.cuts[block.cuts.clone()] {
-                working.slope = bundle.product(&component.cuts[working.cut], &self.point) + working.error;
-            }
+        if Work::dense(bundle).sum() < Work::sparse(bundle).sum() {
+            let components = self.blocks.iter().flat_map(|block| &bundle.components()[block.component].cuts);
+            let rows = components.map(|cut| bundle.subgradient(cut));
+            self.rows.get_or_insert_default().write(dim, rows, patience)?;
+            self.work += WRITE_WORK * (self.cuts.len() * dim) as f64;
+        } else {
+            self.rows = None;
         }
+        self.place(bundle, start);
+        self.multiply(bundle, |interior| &interior.point, patience)?;
+        self.cuts.iter_mut().for_each(|working| working.slope += working.error);
+        Some(())
     }
 
-    /// Sets the first point strictly between its bounds, and the constraints of the bounds.
-    fn place(&mut self, bundle: &ComponentBundle, start: &Start<'_>, product: f64) {
+    /// Sets the first point strictly between its bounds, and the slacks of the bounds.
+    fn place(&mut self, bundle: &ComponentBundle, start: &Start<'_>) {
+        // The mean share of a component in the gap.
+        let share = start.gap / self.blocks.len().max(1) as f64;
         self.point.clear();
         self.bounds.clear();
         self.is_held.clear();
@@ -328,13 +360,13 @@ impl Interior {
             let (low, high) = start.caps.limits(at);
             let (low, high) = (metric * low, metric * high);
             let is_held = high <= low;
-            let margin = (product * metric).sqrt().min(0.25 * (high - low));
+            let margin = (share * metric).sqrt().min(0.25 * (high - low));
             let inside = if is_held { low } else { point.max(low + margin).min(high - margin) };
             self.point.push(inside);
             self.is_held.push(is_held);
             for (sign, slack) in [(-1.0, high - inside), (1.0, inside - low)] {
                 if slack.is_finite() && !is_held {
-                    let pair = Pair { weight: product / slack, slack, ..Pair::default() };
+                    let pair = Pair { slack, ..Pair::default() };
                     self.bounds.push(Bound { at, sign, pair });
                 }
             }
@@ -342,9 +374,16 @@ impl Interior {
     }
 
     /// Sets slacks and weights whose products are all the same, so that the weights of each component add up to 1. The
-    /// slopes are the costs of the cuts.
-    fn centre(&mut self, start: &Start<'_>) {
-        let product = start.gap / self.blocks.len().max(1) as f64;
+    /// slopes are the costs of the cuts. The product is so large that the weights of a component are nearly equal: from
+    /// there the steps are few, from weights close to the last ones they are twice as many.
+    fn centre(&mut self) {
+        let spread = |block: &Block| {
+            let slopes = || self.cuts[block.cuts.clone()].iter().map(|cut| cut.slope);
+            slopes().sum::<f64>() / block.cuts.len() as f64 - slopes().fold(f64::INFINITY, f64::min)
+        };
+        let spreads: f64 = self.blocks.iter().map(spread).sum();
+        let product = (START * spreads / self.cuts.len().max(1) as f64).max(f64::MIN_POSITIVE);
+        self.bounds.iter_mut().for_each(|bound| bound.pair.weight = product / bound.pair.slack);
         for block in &self.blocks {
             let cuts = &mut self.cuts[block.cuts.clone()];
             let least = cuts.iter().map(|cut| cut.slope).fold(f64::INFINITY, f64::min);
@@ -379,11 +418,13 @@ impl Interior {
         let dim = self.point.len();
         let is_over = |products: usize| patience.is_over_after(products / PRODUCTS_PER_READ);
         self.matrix.reset(dim, &is_over)?;
-        let (sparse, dense) = matrix_work(bundle);
-        if dense < sparse {
-            self.work += dense;
-            self.add_dense_differences(bundle, &is_over)?;
+        if let Some(rows) = self.rows.take() {
+            self.work += Work::dense(bundle).sum();
+            let is_complete = self.add_dense_differences(&rows, &is_over);
+            self.rows = Some(rows);
+            is_complete?;
         } else {
+            self.work += Work::sparse(bundle).passes;
             self.add_sparse_differences(bundle, patience)?;
         }
         for at in 0..dim {
@@ -433,36 +474,32 @@ impl Interior {
 
     /// Adds the same products to a zero matrix by dense columns, where most coordinates have entries. The sum of a
     /// component is that of `v_i (d_i - m)(d_i - m)'` with the mean `m = sum_i v_i d_i / sum_i v_i`.
-    fn add_dense_differences(&mut self, bundle: &ComponentBundle, is_over: &dyn Fn(usize) -> bool) -> Option<()> {
+    fn add_dense_differences(&mut self, rows: &Rows, is_over: &dyn Fn(usize) -> bool) -> Option<()> {
         let dim = self.point.len();
         self.columns.reset(dim);
+        let mut mean = std::mem::take(&mut self.columns.mean);
         for block in &self.blocks {
-            let component = &bundle.components()[block.component];
             let cuts = &self.cuts[block.cuts.clone()];
             let heaviest = heaviest(cuts);
-            let origin = &component.cuts[cuts[heaviest].cut];
+            let origin = rows.row(block.cuts.start + heaviest);
             let sum: f64 = cuts.iter().map(|cut| cut.pair.ratio()).sum();
-            let columns = &mut self.columns;
-            columns.mean.fill(0.0);
-            let mut others = 0.0;
-            for working in cuts.iter().filter(|working| working.cut != cuts[heaviest].cut) {
+            mean.fill(0.0);
+            for (at, working) in cuts.iter().enumerate().filter(|(at, _)| *at != heaviest) {
                 let share = working.pair.ratio() / sum;
-                bundle.add_to(&component.cuts[working.cut], share, &mut columns.mean);
-                others += share;
+                let differences = rows.row(block.cuts.start + at).iter().zip(origin);
+                mean.iter_mut().zip(differences).for_each(|(mean, (entry, from))| *mean += share * (entry - from));
             }
-            bundle.add_to(origin, -others, &mut columns.mean);
-            for working in cuts {
+            for (at, working) in cuts.iter().enumerate() {
                 let root = working.pair.ratio().sqrt();
-                columns.numbers.iter_mut().zip(&columns.mean).for_each(|(number, mean)| *number = -root * mean);
-                if working.cut != cuts[heaviest].cut {
-                    bundle.add_to(&component.cuts[working.cut], root, &mut columns.numbers);
-                    bundle.add_to(origin, -root, &mut columns.numbers);
-                }
-                let held = columns.numbers.iter_mut().zip(&self.is_held).filter(|(_, is_held)| **is_held);
+                let differences = rows.row(block.cuts.start + at).iter().zip(origin);
+                let numbers = self.columns.numbers.iter_mut().zip(&mean).zip(differences);
+                numbers.for_each(|((number, mean), (entry, from))| *number = root * (entry - from - mean));
+                let held = self.columns.numbers.iter_mut().zip(&self.is_held).filter(|(_, is_held)| **is_held);
                 held.for_each(|(number, _)| *number = 0.0);
-                columns.push(&mut self.matrix, is_over)?;
+                self.columns.push(&mut self.matrix, is_over)?;
             }
         }
+        self.columns.mean = mean;
         self.columns.subtract(&mut self.matrix, is_over)?;
         for row in 0..dim {
             self.matrix.row_mut(row)[..=row].iter_mut().for_each(|entry| *entry = -*entry);
@@ -479,32 +516,23 @@ impl Interior {
         let after: f64 = self.pairs().map(|pair| pair.product_after(step)).sum::<f64>() / count;
         let aim = mean * (after / mean).powi(3);
         self.pairs_mut().for_each(|pair| pair.aim_at(aim, true));
-        self.work += PASSES * ENTRY_WORK * bundle.size() as f64;
         Some((SHARE * self.find_changes(bundle, patience)?).min(1.0))
     }
 
     /// Solves for the changes that lead to the aims of all pairs. Returns the longest step within the bounds.
     fn find_changes(&mut self, bundle: &ComponentBundle, patience: &Patience<'_>) -> Option<f64> {
-        self.add_up(bundle, |cut| cut.pair.weight);
+        for block in &self.blocks {
+            let missing = self.missing(block);
+            for working in &mut self.cuts[block.cuts.clone()] {
+                working.factor = working.pair.aim / working.pair.slack + working.pair.ratio() * missing;
+            }
+        }
+        self.add_up(bundle, |cut| cut.pair.weight + cut.factor, patience)?;
         let residual = self.sum.iter().zip(&self.point).zip(bundle.metric());
         self.change.clear();
         self.change.extend(residual.map(|((sum, point), metric)| sum - point / metric));
         for bound in &self.bounds {
             self.change[bound.at] += bound.sign * (bound.pair.weight + bound.pair.aim / bound.pair.slack);
-        }
-        for block in &self.blocks {
-            let component = &bundle.components()[block.component];
-            let missing = self.missing(block);
-            let mut entries = 0;
-            for working in &mut self.cuts[block.cuts.clone()] {
-                working.factor = working.pair.aim / working.pair.slack + working.pair.ratio() * missing;
-                let cut = &component.cuts[working.cut];
-                bundle.add_to(cut, working.factor, &mut self.change);
-                entries += bundle.subgradient(cut).0.len();
-            }
-            if patience.is_over_after(entries) {
-                return None;
-            }
         }
         self.change.iter_mut().zip(&self.is_held).filter(|(_, held)| **held).for_each(|(entry, _)| *entry = 0.0);
         self.matrix.solve(&mut self.change);
@@ -521,22 +549,13 @@ impl Interior {
 
     /// Computes the changes of all pairs from the change of the point.
     fn follow(&mut self, bundle: &ComponentBundle, patience: &Patience<'_>) -> Option<()> {
+        self.multiply(bundle, |interior| &interior.change, patience)?;
         for block in &self.blocks {
-            let component = &bundle.components()[block.component];
             let missing = self.missing(block);
             let cuts = &mut self.cuts[block.cuts.clone()];
-            let mut entries = 0;
-            for working in &mut *cuts {
-                let cut = &component.cuts[working.cut];
-                working.slope = bundle.product(cut, &self.change);
-                entries += bundle.subgradient(cut).0.len();
-            }
             let ratios: f64 = cuts.iter().map(|cut| cut.pair.ratio()).sum();
             let mean = cuts.iter().map(|cut| cut.pair.ratio() * cut.slope).sum::<f64>() / ratios;
             cuts.iter_mut().for_each(|cut| cut.pair.change(cut.slope - mean - missing));
-            if patience.is_over_after(entries) {
-                return None;
-            }
         }
         self.bounds.iter_mut().for_each(|bound| bound.pair.change(bound.sign * self.change[bound.at]));
         Some(())
@@ -548,14 +567,60 @@ impl Interior {
     }
 
     /// Computes `s` of some weights.
-    fn add_up(&mut self, bundle: &ComponentBundle, weight: impl Fn(&Working) -> f64) {
+    fn add_up(
+        &mut self,
+        bundle: &ComponentBundle,
+        weight: impl Fn(&Working) -> f64,
+        patience: &Patience<'_>,
+    ) -> Option<()> {
         self.sum.clone_from(&self.fixed);
+        if let Some(rows) = &mut self.rows {
+            add_scaled(&mut self.sum, 1.0, rows.combination(self.cuts.iter().map(weight)));
+            return (!patience.is_over_after(rows.len())).then_some(());
+        }
         for block in &self.blocks {
             let component = &bundle.components()[block.component];
+            let mut entries = 0;
             for working in &self.cuts[block.cuts.clone()] {
-                bundle.add_to(&component.cuts[working.cut], weight(working), &mut self.sum);
+                let cut = &component.cuts[working.cut];
+                bundle.add_to(cut, weight(working), &mut self.sum);
+                entries += bundle.subgradient(cut).0.len();
+            }
+            if patience.is_over_after(entries) {
+                return None;
             }
         }
+        Some(())
+    }
+
+    /// Computes the slopes of all cuts: their products with a vector.
+    fn multiply(
+        &mut self,
+        bundle: &ComponentBundle,
+        vector: impl Fn(&Self) -> &Vec<f64>,
+        patience: &Patience<'_>,
+    ) -> Option<()> {
+        if let Some(mut rows) = self.rows.take() {
+            let products = rows.products(vector(self));
+            self.cuts.iter_mut().zip(products).for_each(|(working, product)| working.slope = *product);
+            let is_over = patience.is_over_after(rows.len());
+            self.rows = Some(rows);
+            return (!is_over).then_some(());
+        }
+        for block in 0..self.blocks.len() {
+            let Block { component, cuts } = self.blocks[block].clone();
+            let component = &bundle.components()[component];
+            let mut entries = 0;
+            for at in cuts {
+                let cut = &component.cuts[self.cuts[at].cut];
+                self.cuts[at].slope = bundle.product(cut, vector(self));
+                entries += bundle.subgradient(cut).0.len();
+            }
+            if patience.is_over_after(entries) {
+                return None;
+            }
+        }
+        Some(())
     }
 
     /// Rounds weights of cuts far from their component's minimum to zero. If the gap is then at most the goal, writes the
@@ -563,38 +628,46 @@ impl Interior {
     /// leave the bundle.
     fn round(&mut self, bundle: &mut ComponentBundle, start: &Start<'_>, patience: &Patience<'_>) -> Option<bool> {
         let unit = start.promised / self.blocks.len().max(1) as f64;
-        self.work += 2.0 * ENTRY_WORK * bundle.size() as f64;
         for block in &self.blocks {
             let cuts = &mut self.cuts[block.cuts.clone()];
             let is_kept = |pair: &Pair| pair.weight > SMALL_WEIGHT || pair.weight * unit >= pair.slack;
             let total: f64 = cuts.iter().filter(|cut| is_kept(&cut.pair)).map(|cut| cut.pair.weight).sum();
             cuts.iter_mut().for_each(|cut| cut.factor = if is_kept(&cut.pair) { cut.pair.weight / total } else { 0.0 });
         }
-        self.add_up(bundle, |cut| cut.factor);
-        self.rounded.resize(self.sum.len(), 0.0);
-        start.caps.clip_all(&self.sum, &mut self.rounded);
-        self.rounded.iter_mut().zip(bundle.metric()).for_each(|(entry, metric)| *entry *= metric);
-        let mut gap = 0.0;
-        for block in &self.blocks {
-            let component = &bundle.components()[block.component];
-            let (mut mean, mut least, mut entries) = (0.0, f64::INFINITY, 0);
-            for working in &self.cuts[block.cuts.clone()] {
-                let cut = &component.cuts[working.cut];
-                let cost = bundle.product(cut, &self.rounded) + working.error;
-                mean += working.factor * cost;
-                least = cost.min(least);
-                entries += bundle.subgradient(cut).0.len();
-            }
-            gap += mean - least;
-            if patience.is_over_after(entries) {
-                return None;
-            }
-        }
+        let gap = self.gap_of(bundle, start, |cut| cut.factor, patience)?;
         let is_solved = gap <= start.goal;
         if is_solved {
             self.write_weights(bundle, |cut| cut.factor);
         }
         Some(is_solved)
+    }
+
+    /// The gap of some weights.
+    fn gap_of(
+        &mut self,
+        bundle: &ComponentBundle,
+        start: &Start<'_>,
+        weight: impl Fn(&Working) -> f64,
+        patience: &Patience<'_>,
+    ) -> Option<f64> {
+        let work = if self.rows.is_some() { Work::dense(bundle) } else { Work::sparse(bundle) };
+        self.work += 2.0 / PASSES * work.passes;
+        self.add_up(bundle, &weight, patience)?;
+        self.rounded.resize(self.sum.len(), 0.0);
+        start.caps.clip_all(&self.sum, &mut self.rounded);
+        self.rounded.iter_mut().zip(bundle.metric()).for_each(|(entry, metric)| *entry *= metric);
+        self.multiply(bundle, |interior| &interior.rounded, patience)?;
+        let mut gap = 0.0;
+        for block in &self.blocks {
+            let (mut mean, mut least) = (0.0, f64::INFINITY);
+            for working in &self.cuts[block.cuts.clone()] {
+                let cost = working.slope + working.error;
+                mean += weight(working) * cost;
+                least = cost.min(least);
+            }
+            gap += mean - least;
+        }
+        Some(gap)
     }
 
     /// Writes weights to the bundle. They add up to 1.

@@ -18,6 +18,7 @@ mod measure;
 mod product;
 mod proximity;
 mod quadratic;
+mod rows;
 mod semismooth;
 mod simplex;
 mod thrift;

@@ -36,6 +36,9 @@ const ROUND_OFF: f64 = 1e-15;
 const MOST_ROUND_OFF: f64 = 1e-10;
 const VAIN_ROUNDS: usize = 20;
 const PROGRESS: f64 = 0.9;
+/// Multiple of the gap to reach that is enough where round-off has ended interior-point steps: others would take very
+/// long.
+const ROUGH: f64 = 4.0;
 /// Sweeps in a round where Newton's matrix is too large.
 const SWEEPS_WITHOUT_NEWTON: usize = 20;
 /// Addition to the diagonal of Newton's matrix, as a share of its largest entry. Dependent cuts make it singular.
@@ -258,6 +261,10 @@ impl ProductMaster {
             let can_use_newton = self.support.columns.len() <= MOST_ROWS;
             way = if accuracy.effort == Effort::OneCall { Way::Interior } else { way };
             way = self.ways.next(bundle, way, solved.gap, can_use_newton.then_some(newton_step));
+            if self.ways.has_met_round_off() && solved.gap <= ROUGH * accuracy.share * promised {
+                self.ways.learn();
+                return solved;
+            }
             match way {
                 Way::Semismooth | Way::Interior => self.approach(way, bundle, (eta, accuracy, solved), patience),
                 Way::Newton => self.newton(bundle, eta, patience),

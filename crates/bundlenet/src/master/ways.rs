@@ -11,7 +11,8 @@ pub(super) const ENTRY_WORK: f64 = 6.0;
 pub(super) const PRODUCT_WORK: f64 = 3.0;
 pub(super) const FACTOR_WORK: f64 = 0.045;
 pub(super) const SOLVE_WORK: f64 = 0.3;
-/// Work of writing an entry of a dense column.
+/// Work of reading a number of a dense row, and of writing one.
+pub(super) const NUMBER_WORK: f64 = 0.4;
 pub(super) const WRITE_WORK: f64 = 1.0;
 
 /// Products of a factorisation that take about as long as reading a number in a sweep.
@@ -166,6 +167,11 @@ impl Ways {
     /// Number of calls of semismooth Newton steps in this solve.
     pub(super) fn calls(&self) -> usize {
         self.present.calls
+    }
+
+    /// Whether interior-point steps are given up: round-off has ended them.
+    pub(super) fn has_met_round_off(&self) -> bool {
+        self.present.is_interior_stuck
     }
 
     /// Gives up semismooth Newton steps for this solve.
