@@ -305,9 +305,10 @@ impl Interior {
             }
             self.go(step);
         }
-        // Round-off may have spoiled the weights.
-        if self.gap_of(bundle, start, |cut| cut.pair.weight, patience)? < start.gap {
-            self.write_weights(bundle, |cut| cut.pair.weight);
+        self.share_out(|_| true);
+        // Round-off may have spoiled the weights. The old ones are valid.
+        if self.gap_of_shares(bundle, start, patience)? < start.gap {
+            self.write_shares(bundle);
         }
         Some(())
     }
@@ -628,31 +629,29 @@ impl Interior {
     /// leave the bundle.
     fn round(&mut self, bundle: &mut ComponentBundle, start: &Start<'_>, patience: &Patience<'_>) -> Option<bool> {
         let unit = start.promised / self.blocks.len().max(1) as f64;
-        for block in &self.blocks {
-            let cuts = &mut self.cuts[block.cuts.clone()];
-            let is_kept = |pair: &Pair| pair.weight > SMALL_WEIGHT || pair.weight * unit >= pair.slack;
-            let total: f64 = cuts.iter().filter(|cut| is_kept(&cut.pair)).map(|cut| cut.pair.weight).sum();
-            cuts.iter_mut().for_each(|cut| cut.factor = if is_kept(&cut.pair) { cut.pair.weight / total } else { 0.0 });
-        }
-        let gap = self.gap_of(bundle, start, |cut| cut.factor, patience)?;
+        self.share_out(|pair| pair.weight > SMALL_WEIGHT || pair.weight * unit >= pair.slack);
+        let gap = self.gap_of_shares(bundle, start, patience)?;
         let is_solved = gap <= start.goal;
         if is_solved {
-            self.write_weights(bundle, |cut| cut.factor);
+            self.write_shares(bundle);
         }
         Some(is_solved)
     }
 
-    /// The gap of some weights.
-    fn gap_of(
-        &mut self,
-        bundle: &ComponentBundle,
-        start: &Start<'_>,
-        weight: impl Fn(&Working) -> f64,
-        patience: &Patience<'_>,
-    ) -> Option<f64> {
+    /// Sets the factors to shares that add up to 1 in each component: the weights of kept pairs, and 0 for the others.
+    fn share_out(&mut self, is_kept: impl Fn(&Pair) -> bool) {
+        for block in &self.blocks {
+            let cuts = &mut self.cuts[block.cuts.clone()];
+            let total: f64 = cuts.iter().filter(|cut| is_kept(&cut.pair)).map(|cut| cut.pair.weight).sum();
+            cuts.iter_mut().for_each(|cut| cut.factor = if is_kept(&cut.pair) { cut.pair.weight / total } else { 0.0 });
+        }
+    }
+
+    /// The gap of the shares.
+    fn gap_of_shares(&mut self, bundle: &ComponentBundle, start: &Start<'_>, patience: &Patience<'_>) -> Option<f64> {
         let work = if self.rows.is_some() { Work::dense(bundle) } else { Work::sparse(bundle) };
         self.work += 2.0 / PASSES * work.passes;
-        self.add_up(bundle, &weight, patience)?;
+        self.add_up(bundle, |cut| cut.factor, patience)?;
         self.rounded.resize(self.sum.len(), 0.0);
         start.caps.clip_all(&self.sum, &mut self.rounded);
         self.rounded.iter_mut().zip(bundle.metric()).for_each(|(entry, metric)| *entry *= metric);
@@ -662,7 +661,7 @@ impl Interior {
             let (mut mean, mut least) = (0.0, f64::INFINITY);
             for working in &self.cuts[block.cuts.clone()] {
                 let cost = working.slope + working.error;
-                mean += weight(working) * cost;
+                mean += working.factor * cost;
                 least = cost.min(least);
             }
             gap += mean - least;
@@ -670,17 +669,11 @@ impl Interior {
         Some(gap)
     }
 
-    /// Writes weights to the bundle. They add up to 1.
-    fn write_weights(&self, bundle: &mut ComponentBundle, weight: impl Fn(&Working) -> f64) {
+    /// Writes the shares to the bundle.
+    fn write_shares(&self, bundle: &mut ComponentBundle) {
         for block in &self.blocks {
-            let working = &self.cuts[block.cuts.clone()];
-            let total: f64 = working.iter().map(&weight).sum();
-            // Round-off may have spoiled the weights. The old ones are valid.
-            if !total.is_finite() || total <= 0.0 {
-                continue;
-            }
             let cuts = bundle.cuts_mut(block.component);
-            working.iter().for_each(|cut| cuts[cut.cut].weight = weight(cut) / total);
+            self.cuts[block.cuts.clone()].iter().for_each(|cut| cuts[cut.cut].weight = cut.factor);
         }
     }
 }

@@ -280,3 +280,19 @@ fn warm_starts_survive_jumps() {
         }
     }
 }
+
+/// Interior-point steps towards a gap that round-off makes impossible do not make the weights worse.
+#[test]
+fn steps_beyond_round_off_do_no_harm() {
+    let mut stream = Stream::new(11, "product masters", 0);
+    for index in 0..300 {
+        let case = if index == 0 { Case::large(&mut stream) } else { Case::random(&mut stream, index) };
+        let (mut bundle, mut master, patience) = (case.bundle(), master_of(None), Patience::default());
+        let accuracy = Accuracy { share: 1e-9, effort: Effort::Full };
+        let before = master.solve(&mut bundle, &case.limits(), case.eta, accuracy, &patience);
+        let goal = Accuracy { share: 0.0, effort: Effort::Full };
+        master.approach(Way::Interior, &mut bundle, (case.eta, goal, before), &patience);
+        let after = master.price(&bundle, case.eta, &patience);
+        assert!(after.gap <= before.gap + 1e-13 * case.size(), "case {index}: {} {}", before.gap, after.gap);
+    }
+}
