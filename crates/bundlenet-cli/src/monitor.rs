@@ -148,6 +148,7 @@ impl Monitor {
 }
 
 fn gaps(measurement: &Measurement) -> String {
-    let gaps: Vec<String> = measurement.gaps.iter().map(|gap| format!("{gap:.4}")).collect();
-    gaps.join(" / ")
+    let list = |gaps: &Vec<f64>| gaps.iter().map(|gap| format!("{gap:.4}")).collect::<Vec<String>>().join(" / ");
+    let told = measurement.told_gaps.as_ref().map_or_else(String::new, |gaps| format!(", told {}", list(gaps)));
+    list(&measurement.gaps) + &told
 }
