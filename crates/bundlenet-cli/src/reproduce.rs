@@ -181,11 +181,7 @@ impl Reproduce {
     }
 
     /// The trained model of each family that has one. It is also there told its number of steps, of each of the columns.
-    fn load_models(
-        &self,
-        families: &[Family],
-        columns: &[usize],
-    ) -> Result<Vec<(&'static str, Contender)>, Failure> {
+    fn load_models(&self, families: &[Family], columns: &[usize]) -> Result<Vec<(&'static str, Contender)>, Failure> {
         let mut models = vec![];
         for family in families {
             let path = self.models.join(format!("{family}.safetensors"));

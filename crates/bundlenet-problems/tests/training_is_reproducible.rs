@@ -124,7 +124,7 @@ fn a_network_learns_from_its_number_of_steps_alone() {
     settings.network.step_scale = Some(20.0);
     let file = folder.path().join("deaf.safetensors");
     Model::untrained(&settings.network, 3).save(&file, Precision::Single).unwrap();
-    settings.start_from = Some(file);
+    settings.start_from = Some(file.clone());
     settings.network.features = Schema::Told;
     settings.gradient.updates = 0;
     settings.evolution.weights = Evolving::Told;
@@ -138,8 +138,17 @@ fn a_network_learns_from_its_number_of_steps_alone() {
     assert_eq!(first["told_gaps"], first["gaps"]);
     let gap = |line: &serde_json::Value| line["told_gaps"][0].as_f64().unwrap();
     assert!(gap(last) < gap(first), "{last} {first}");
-    // A network without that input has no such weights.
+    // Without these inputs it is the network from before.
     settings.network.features = Schema::Relative;
+    settings.start_from = Some(out.join("last.safetensors"));
+    settings.evolution.generations = 0;
+    let again = folder.path().join("again");
+    train(&settings, &again, false, &quiet).unwrap();
+    let model = |file: &Path| Model::load(file).unwrap().to_bytes(Precision::Single).unwrap();
+    let weights = |bytes: &[u8]| bytes[8 + u64::from_le_bytes(bytes[..8].try_into().unwrap()) as usize..].to_vec();
+    assert!(weights(&model(&again.join("last.safetensors"))) == weights(&model(&file)));
+    // It has no such weights either.
+    settings.evolution.generations = 1;
     let error = train(&settings, &folder.path().join("none"), false, &quiet).unwrap_err().to_string();
     assert!(error.contains("evolution.weights") && error.ends_with("found told"), "{error}");
 }

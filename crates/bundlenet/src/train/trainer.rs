@@ -576,9 +576,7 @@ fn start_from(path: &Path, wanted: &Architecture) -> Result<Network<f32>, Error>
     if wanted.metric == Metric::Scaled {
         network = network.with_metric();
     }
-    if wanted.features == Schema::Told {
-        network = network.with_budget();
-    }
+    network = network.with_features(wanted.features);
     let step_scale = wanted.step_scale.or(network.architecture.step_scale);
     let found = Architecture { step_scale, ..network.architecture.clone() };
     if found != (Architecture { step_scale, ..wanted.clone() }) {
