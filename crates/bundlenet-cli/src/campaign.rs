@@ -90,7 +90,7 @@ fn stored_runs(
     let mut all = read_runs(path)?;
     let stored: HashSet<Key> = all.iter().map(Measurement::key).collect();
     // The folder may hold other runs, and runs with a lower step limit.
-    all.retain(|run| run.steps >= steps && places.contains_key(&run.key()));
+    all.retain(|run| run.steps >= run.told.unwrap_or(steps) && places.contains_key(&run.key()));
     for run in &mut all {
         let Optimum { value, is_proved, estimate, .. } = *jobs[places[&run.key()]].optimum;
         (run.optimum, run.is_proved, run.estimate) = (value, is_proved, estimate);
@@ -112,7 +112,8 @@ fn last_step(columns: &[usize]) -> Result<usize, Failure> {
 /// All runs of a data set. Only a grid is chosen by validation data.
 fn jobs<'a>(set: &'a DataSet, contenders: &'a [Contender], optima: &'a Optima) -> Vec<Job<'a>> {
     let of = move |contender: &'a Contender| {
-        let has_grid = contenders.iter().filter(|other| other.name == contender.name).count() > 1;
+        let is_one_of_many = contenders.iter().filter(|other| other.name == contender.name).count() > 1;
+        let has_grid = contender.eta0.is_some() && is_one_of_many;
         let validation = if has_grid { &set.validation[..] } else { &[] };
         let job = move |example: &'a Example, is_validation| {
             let optimum = optima.get(&optimum_name(&set.name, example, is_validation))?;

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use bundlenet::train::{Example, limited};
-use bundlenet::{Method, Model};
+use bundlenet::{Method, Model, Schema};
 use bundlenet_problems::{Manifest, Split, read_examples};
 use clap::Args;
 
@@ -120,13 +120,15 @@ impl Options {
         let mut contenders: Vec<Contender> = vec![];
         for file in &self.model {
             let name = file.file_stem().map_or_else(String::new, |stem| stem.to_string_lossy().into_owned());
-            let contender = network(&Arc::new(Model::load(file)?), &name)?;
+            let model = Arc::new(Model::load(file)?);
+            let contender = network(&model, &name)?;
             if contenders.iter().any(|other| other.name == contender.name) {
                 return Err(Failure::input(format!(
                     "--model: expected files of different names, found two called {name}"
                 )));
             }
             contenders.push(contender);
+            contenders.extend(told_network(&model, &name, &self.steps)?);
         }
         for name in self.methods.iter().filter(|name| !name.is_empty()) {
             contenders.extend(self.variants(name)?);
@@ -152,6 +154,16 @@ impl Options {
         };
         if entry.has_grid { grid.into_iter().map(variant).collect() } else { Ok(vec![variant(None)?]) }
     }
+}
+
+/// A network as a contender that is told its number of steps, once for each column; nothing if it cannot be told.
+pub(crate) fn told_network(model: &Arc<Model>, name: &str, columns: &[usize]) -> Result<Vec<Contender>, Failure> {
+    if model.architecture().features != Schema::Told {
+        return Ok(vec![]);
+    }
+    let method = Method::with_options("network", [])?.with_model(Arc::clone(model))?;
+    let contender = Contender::new(format!("network {name}, told"), None, method);
+    Ok(columns.iter().map(|&steps| contender.clone().told(steps)).collect())
 }
 
 /// A network as a contender.

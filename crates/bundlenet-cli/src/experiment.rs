@@ -13,6 +13,8 @@ pub(crate) struct Contender {
     pub(crate) name: String,
     /// Initial step length, where it is one of a grid.
     pub(crate) eta0: Option<f64>,
+    /// Number of steps that the network is told: the run has no more, and gives that column of its row.
+    told: Option<usize>,
     settings: Settings,
     /// Fingerprint of the model that was given: a model trained anew is another contender.
     model: Option<String>,
@@ -25,7 +27,13 @@ impl Contender {
         // FNV-1a.
         let mix = |hash: u64, byte: &u8| (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3);
         let model = bytes.map(|bytes| format!("{:016x}", bytes.iter().fold(0xcbf2_9ce4_8422_2325, mix)));
-        Self { name, eta0, settings: Settings { method, tolerance: 1e-9, ..Settings::default() }, model }
+        let settings = Settings { method, tolerance: 1e-9, ..Settings::default() };
+        Self { name, eta0, told: None, settings, model }
+    }
+
+    /// The same with a network that is told its number of steps.
+    pub(crate) fn told(self, steps: usize) -> Self {
+        Self { told: Some(steps), ..self }
     }
 }
 
@@ -42,6 +50,9 @@ pub(crate) struct Measurement {
     pub(crate) method: String,
     /// Initial step length, where it is one of a grid.
     pub(crate) eta0: Option<f64>,
+    /// Number of steps that the network was told, where it was told one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) told: Option<usize>,
     /// Fingerprint of the model, where one was given.
     pub(crate) model: Option<String>,
     /// Step limit of the run.
@@ -65,8 +76,8 @@ pub(crate) struct Measurement {
     pub(crate) network_seconds: f64,
 }
 
-/// The name of a run: data set, validation or test, instance, method, step length, model.
-type Name = (String, bool, String, String, Option<u64>, Option<String>);
+/// The name of a run: data set, validation or test, instance, method, step length, steps that the network is told, model.
+type Name = (String, bool, String, String, Option<u64>, Option<usize>, Option<String>);
 
 /// The identity of a run: its name, and the fingerprint of the instance's data.
 pub(crate) type Key = (Name, String);
@@ -82,15 +93,16 @@ pub(crate) struct Job<'a> {
 
 impl Job<'_> {
     pub(crate) fn key(&self) -> Key {
-        let Contender { name, eta0, model, .. } = self.contender;
+        let Contender { name, eta0, told, model, .. } = self.contender;
         let (data_set, instance) = (self.data_set.to_string(), self.example.name.clone());
-        let name = (data_set, self.is_validation, instance, name.clone(), eta0.map(f64::to_bits), model.clone());
+        let name = (data_set, self.is_validation, instance, name.clone(), eta0.map(f64::to_bits), *told, model.clone());
         (name, self.optimum.fingerprint.clone())
     }
 
     /// Runs the method on the instance.
     pub(crate) fn measure(&self, steps: usize) -> Result<Measurement, Error> {
         let Self { contender, example, optimum, .. } = self;
+        let steps = contender.told.unwrap_or(steps);
         let limits = Limits { steps: Some(steps), ..Limits::default() };
         let mut solver = Solver::new(Settings { limits, ..contender.settings.clone() })?;
         if let Some(start) = &example.start {
@@ -105,6 +117,7 @@ impl Job<'_> {
             fingerprint: optimum.fingerprint.clone(),
             method: contender.name.clone(),
             eta0: contender.eta0,
+            told: contender.told,
             model: contender.model.clone(),
             steps,
             optimum: optimum.value,
@@ -143,8 +156,8 @@ impl Measurement {
     }
 
     pub(crate) fn key(&self) -> Key {
-        let Self { data_set, is_validation, instance, method, eta0, model, fingerprint, .. } = self.clone();
-        ((data_set, is_validation, instance, method, eta0.map(f64::to_bits), model), fingerprint)
+        let Self { data_set, is_validation, instance, method, eta0, told, model, fingerprint, .. } = self.clone();
+        ((data_set, is_validation, instance, method, eta0.map(f64::to_bits), told, model), fingerprint)
     }
 }
 
@@ -234,15 +247,17 @@ pub(crate) enum Choice {
     Test,
 }
 
-/// Runs by method, initial step length (as text) and part, in the order of the instances.
+/// Runs by method, variant and part, in the order of the instances. The variant is the initial step length or the number
+/// of steps that a network was told, as text.
 struct Variants<'a>(BTreeMap<(&'a str, String, bool), Vec<&'a Measurement>>);
 
 impl<'a> Variants<'a> {
     fn new(runs: impl Iterator<Item = &'a Measurement>) -> Self {
         let mut variants: BTreeMap<_, Vec<&Measurement>> = BTreeMap::new();
         for run in runs {
-            let eta0 = run.eta0.map_or_else(String::new, |eta0| eta0.to_string());
-            variants.entry((run.method.as_str(), eta0, run.is_validation)).or_default().push(run);
+            let told = run.told.map(|steps| steps.to_string());
+            let variant = run.eta0.map(|eta0| eta0.to_string()).or(told).unwrap_or_default();
+            variants.entry((run.method.as_str(), variant, run.is_validation)).or_default().push(run);
         }
         variants.values_mut().for_each(|runs| runs.sort_by(|a, b| a.instance.cmp(&b.instance)));
         Self(variants)
@@ -264,6 +279,11 @@ impl<'a> Variants<'a> {
     /// The row of a method; `None` if nothing tells which step length to choose.
     fn row(&self, method: &'a str, columns: &[usize], choice: Choice) -> Option<Row<'a>> {
         let grid = self.of(method, false);
+        let of = |variant: &str| self.0.get(&(method, variant.to_string(), false)).cloned();
+        if grid.iter().any(|variant| of(variant).is_some_and(|runs| runs[0].told.is_some())) {
+            let columns = columns.iter().map(|steps| of(&steps.to_string())).collect::<Option<_>>()?;
+            return Some(Row { name: method.to_string(), columns });
+        }
         let name = match (grid.len(), choice) {
             (0 | 1, _) => method.to_string(),
             (_, Choice::Validation) if self.of(method, true).is_empty() => return None,
@@ -272,8 +292,7 @@ impl<'a> Variants<'a> {
         };
         let chosen = |&steps: &usize| {
             let judged = |eta0: &str| self.judged(method, eta0, choice, steps);
-            let best = grid.iter().min_by(|a, b| judged(a).total_cmp(&judged(b)))?;
-            self.0.get(&(method, (*best).clone(), false)).cloned()
+            of(grid.iter().min_by(|a, b| judged(a).total_cmp(&judged(b)))?)
         };
         Some(Row { name, columns: columns.iter().map(chosen).collect::<Option<_>>()? })
     }
@@ -388,6 +407,7 @@ mod tests {
             fingerprint: String::new(),
             method: method.to_string(),
             eta0,
+            told: None,
             model: None,
             steps: 2,
             optimum: 100.0,
@@ -421,6 +441,21 @@ mod tests {
         let mut timed = run("a", "auto", None, false, &[0.0, 55.0, 90.0]);
         timed.seconds = vec![0.0, 1e-3, 2e-3];
         assert_eq!([0.0, 1e-3, 1.9e-3, 1.0].map(|at| timed.gap_at(at)), [100.0, 45.0, 45.0, 10.0]);
+    }
+
+    /// A network that is told its steps has a run for each column.
+    #[test]
+    fn each_column_has_the_run_that_was_told_its_steps() {
+        let told = |steps: usize, best: &[f64]| Measurement {
+            told: Some(steps),
+            steps,
+            ..run("a", "network, told", None, false, best)
+        };
+        let all = [told(1, &[0.0, 90.0]), told(2, &[0.0, 50.0, 99.0])];
+        let rows = rows(&all, "d", &[1, 2], Choice::Validation);
+        assert_eq!((rows.len(), rows[0].name.as_str()), (1, "network, told"));
+        assert_eq!((rows[0].gaps(0, 1), rows[0].gaps(1, 2)), (vec![10.0], vec![1.0]));
+        assert_ne!(all[0].key(), all[1].key());
     }
 
     #[test]

@@ -70,6 +70,7 @@ fn scalars(columns: &[usize], line: &Measurement) -> Vec<(String, Option<f64>)> 
         single("entropy", Some(line.entropy)),
     ];
     scalars.extend(each("gap_percent", &line.gaps));
+    scalars.extend(line.told_gaps.iter().flat_map(|gaps| each("told_gap_percent", gaps)));
     scalars.extend(each("step_length", &line.step_lengths));
     scalars
 }

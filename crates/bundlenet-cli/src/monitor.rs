@@ -22,6 +22,8 @@ pub(crate) struct Monitor {
     /// The present state in a line.
     status: String,
     stage: Option<Stage>,
+    /// Updates or generations of the present stage that are done, and all of them.
+    done: (usize, usize),
     /// Begin of the present stage, and of the present update or generation.
     begin: Instant,
     latest: Instant,
@@ -40,6 +42,7 @@ impl Monitor {
             bar: if is_quiet { ProgressBar::hidden() } else { ProgressBar::new(0) },
             status: "reading instances".to_string(),
             stage: None,
+            done: (0, 0),
             begin: Instant::now(),
             latest: Instant::now(),
             runs: 0,
@@ -84,9 +87,15 @@ impl Monitor {
         }
     }
 
-    /// Removes the bar; an error if the picture could not be written.
-    pub(crate) fn finish(self) -> Result<(), Failure> {
+    /// Removes the bar, and says if a plateau has ended the last stage. An error if the picture could not be written.
+    pub(crate) fn finish(self, is_complete: bool) -> Result<(), Failure> {
         self.bar.finish_and_clear();
+        let (done, total) = self.done;
+        if is_complete && done < total {
+            self.say(&format!(
+                "plateau after {done} of {total}: validation.patience validations without a new best one"
+            ));
+        }
         self.drawn
     }
 
@@ -102,6 +111,7 @@ impl Monitor {
             self.restart(unit, *total);
         }
         self.latest = Instant::now();
+        self.done = (*done, *total);
         self.runs += runs;
         if let Some(measurement) = measurement {
             self.history.push(measurement.clone());
@@ -148,6 +158,7 @@ impl Monitor {
 }
 
 fn gaps(measurement: &Measurement) -> String {
-    let gaps: Vec<String> = measurement.gaps.iter().map(|gap| format!("{gap:.4}")).collect();
-    gaps.join(" / ")
+    let list = |gaps: &Vec<f64>| gaps.iter().map(|gap| format!("{gap:.4}")).collect::<Vec<String>>().join(" / ");
+    let told = measurement.told_gaps.as_ref().map_or_else(String::new, |gaps| format!(", told {}", list(gaps)));
+    list(&measurement.gaps) + &told
 }

@@ -29,10 +29,10 @@ struct Panel {
 /// The panels of a training, one above the other. `columns` are the steps after which gaps are measured.
 pub(crate) fn learning_curves(name: &str, columns: &[usize], history: &[Measurement]) -> String {
     let name = name.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;");
-    let each = |of: &dyn Fn(&Measurement) -> &Vec<f64>| -> Vec<Curve> {
+    let each = |of: &dyn Fn(&Measurement) -> Option<&Vec<f64>>| -> Vec<Curve> {
         let curve = |(column, steps): (usize, &usize)| Curve {
             name: format!("{steps} steps"),
-            numbers: history.iter().map(|line| of(line).get(column).copied()).collect(),
+            numbers: history.iter().map(|line| of(line)?.get(column).copied()).collect(),
         };
         columns.iter().enumerate().map(curve).collect()
     };
@@ -44,11 +44,15 @@ pub(crate) fn learning_curves(name: &str, columns: &[usize], history: &[Measurem
     let losses = [loss(Stage::Gradient, "loss"), loss(Stage::Evolution, "objective")];
     let losses = losses.into_iter().filter(|curve| curve.numbers.iter().any(Option::is_some)).collect();
     let panel = |title: String, curves: Vec<Curve>, is_logarithmic: bool| Panel { title, curves, is_logarithmic };
-    let panels = [
-        panel(format!("{name}: mean gap on validation data, %"), each(&|line| &line.gaps), true),
+    let mut panels = vec![
+        panel(format!("{name}: mean gap on validation data, %"), each(&|line| Some(&line.gaps)), true),
         panel("mean loss in training since the validation before".to_string(), losses, false),
-        panel("mean step length".to_string(), each(&|line| &line.step_lengths), true),
+        panel("mean step length".to_string(), each(&|line| Some(&line.step_lengths)), true),
     ];
+    if history.iter().any(|line| line.told_gaps.is_some()) {
+        let told = each(&|line| line.told_gaps.as_ref());
+        panels.insert(1, panel("the same, told the number of steps".to_string(), told, true));
+    }
     let height = panels.len() as f64 * PANEL + FOOT;
     let drawn: String = panels.iter().enumerate().map(|(index, panel)| panel.draw(index, history)).collect();
     format!(
@@ -214,6 +218,8 @@ mod tests {
         assert_eq!(svg.matches("<polyline").count(), 2 + 2 + 2);
         assert!(svg.contains("a &lt;name&gt;") && svg.contains("10 steps: 50.000") && svg.contains("loss: -0.200"));
         assert!(!svg.contains("NaN") && !svg.contains("inf"), "{svg}");
+        let told = history.map(|line| Measurement { told_gaps: Some(vec![3.0, 2.0]), ..line });
+        assert_eq!(learning_curves("told", &[10, 25], &told).matches("<polyline").count(), 2 + 2 + 2 + 2);
         // An empty training has a picture too.
         assert!(learning_curves("none", &[10], &[]).contains("</svg>"));
         for (low, high) in [(87.1, 87.6), (0.01, 90.0), (1.0, 1.0), (20.0, 40.0), (1e-6, 1e-5)] {

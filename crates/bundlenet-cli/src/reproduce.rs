@@ -11,7 +11,7 @@ use bundlenet_problems::Family;
 use clap::{Args, ValueEnum};
 
 use crate::campaign::run_campaign;
-use crate::contenders::{DataSet, Options, network};
+use crate::contenders::{DataSet, Options, network, told_network};
 use crate::experiment::{Choice, Contender, Mean, Measurement, digits, head, rows};
 use crate::failure::Failure;
 use crate::ranks::Ranks;
@@ -91,17 +91,18 @@ impl Reproduce {
         let names = "auto,hybrid,component,aggregated,hard,balancing,soft,constant,descent,adam";
         let options = self.options(names, &DECADES);
         let methods = options.contenders()?;
-        let own = self.load_models(families)?;
+        let own = self.load_models(families, &options.steps)?;
         let general = network(&Model::general(), "general")?;
         run_campaign(ranks, &options, sets, &|name| {
-            let special = own.iter().filter(|model| model.name == format!("network {name}"));
+            let special = own.iter().filter(|(family, _)| *family == name).map(|(_, contender)| contender);
             special.chain([&general]).chain(&methods).cloned().collect()
         })
         .map(drop)
     }
 
     fn cross(&self, ranks: &Ranks, sets: Vec<DataSet>) -> Result<(), Failure> {
-        let mut models = self.load_models(&Family::PAPER)?;
+        let own = self.load_models(&Family::PAPER, &[])?;
+        let mut models: Vec<Contender> = own.into_iter().map(|(_, contender)| contender).collect();
         models.push(network(&Model::general(), "general")?);
         run_campaign(ranks, &self.options("", &[]), sets, &|_| models.clone()).map(drop)
     }
@@ -179,13 +180,15 @@ impl Reproduce {
         DataSet::read(family.name(), &test, validation.as_deref(), self.quick.then_some(10))
     }
 
-    /// The trained model of each family that has one.
-    fn load_models(&self, families: &[Family]) -> Result<Vec<Contender>, Failure> {
+    /// The trained model of each family that has one. It is also there told its number of steps, of each of the columns.
+    fn load_models(&self, families: &[Family], columns: &[usize]) -> Result<Vec<(&'static str, Contender)>, Failure> {
         let mut models = vec![];
         for family in families {
             let path = self.models.join(format!("{family}.safetensors"));
             if path.exists() {
-                models.push(network(&Arc::new(Model::load(&path)?), family.name())?);
+                let (model, name) = (Arc::new(Model::load(&path)?), family.name());
+                let own = [network(&model, name)?].into_iter().chain(told_network(&model, name, columns)?);
+                models.extend(own.map(|contender| (name, contender)));
             } else {
                 output::note(&format!("no model {}", path.display()));
             }

@@ -214,7 +214,7 @@ pub(crate) fn train_shown(settings: &TrainSettings, folder: &Path, show: &Show<'
     let train = || train(settings, || load(&settings.data), folder, is_resumed, &observer, &workers);
     let finished = with_ticks(&monitor, train);
     if let Ok(monitor) = monitor.into_inner() {
-        monitor.finish()?;
+        monitor.finish(matches!(finished, Ok(Finished::Completely)))?;
     }
     finished
 }

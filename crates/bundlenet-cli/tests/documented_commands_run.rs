@@ -51,9 +51,11 @@ fn furnish(folder: &Path, is_electric: bool) {
     }
     let text = std::fs::read_to_string(folder.join(instance)).unwrap();
     std::fs::write(folder.join("FILE.json.gz"), gzip(&text)).unwrap();
-    std::fs::create_dir(folder.join("recipes")).unwrap();
-    for recipe in std::fs::read_dir(workspace().join("recipes")).unwrap().map(Result::unwrap) {
-        std::fs::copy(recipe.path(), folder.join("recipes").join(recipe.file_name())).unwrap();
+    for name in ["recipes", "models"] {
+        std::fs::create_dir(folder.join(name)).unwrap();
+        for file in std::fs::read_dir(workspace().join(name)).unwrap().map(Result::unwrap) {
+            std::fs::copy(file.path(), folder.join(name).join(file.file_name())).unwrap();
+        }
     }
     let model = workspace().join("crates/bundlenet/models/general.safetensors");
     std::fs::copy(model, folder.join("new.safetensors")).unwrap();

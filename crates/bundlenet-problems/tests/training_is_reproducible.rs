@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use bundlenet::team::Workers;
 use bundlenet::train::{Event, Evolving, Finished, Loss, TrainSettings};
-use bundlenet::{Architecture, Attention, Centre, Model, Sampling, Schema};
+use bundlenet::{Architecture, Attention, Centre, Model, Precision, Sampling, Schema};
 use bundlenet_problems::TrainingData;
 
 type Failure = Box<dyn std::error::Error + Send + Sync>;
@@ -113,6 +113,44 @@ fn every_variant_trains() {
         assert_eq!(model.architecture().attention, attention);
         assert_eq!(model.card().validation_gaps.len(), 2);
     }
+}
+
+/// The weights of the inputs for the number of steps evolve alone: a run that is not told stays as it was.
+#[test]
+fn a_network_learns_from_its_number_of_steps_alone() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut settings = settings("mc-sml-40");
+    settings.network.sampling = Sampling::None;
+    settings.network.step_scale = Some(20.0);
+    let file = folder.path().join("deaf.safetensors");
+    Model::untrained(&settings.network, 3).save(&file, Precision::Single).unwrap();
+    settings.start_from = Some(file.clone());
+    settings.network.features = Schema::Told;
+    settings.gradient.updates = 0;
+    settings.evolution.weights = Evolving::Told;
+    (settings.evolution.pairs, settings.evolution.deviation, settings.evolution.rate) = (8, 0.3, 0.3);
+    let out = folder.path().join("out");
+    train(&settings, &out, false, &quiet).unwrap();
+    let text = std::fs::read_to_string(out.join("metrics.jsonl")).unwrap();
+    let lines: Vec<serde_json::Value> = text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let (first, last) = (&lines[0], &lines[lines.len() - 1]);
+    assert_eq!(first["gaps"], last["gaps"]);
+    assert_eq!(first["told_gaps"], first["gaps"]);
+    let gap = |line: &serde_json::Value| line["told_gaps"][0].as_f64().unwrap();
+    assert!(gap(last) < gap(first), "{last} {first}");
+    // Without these inputs it is the network from before.
+    settings.network.features = Schema::Relative;
+    settings.start_from = Some(out.join("last.safetensors"));
+    settings.evolution.generations = 0;
+    let again = folder.path().join("again");
+    train(&settings, &again, false, &quiet).unwrap();
+    let model = |file: &Path| Model::load(file).unwrap().to_bytes(Precision::Single).unwrap();
+    let weights = |bytes: &[u8]| bytes[8 + u64::from_le_bytes(bytes[..8].try_into().unwrap()) as usize..].to_vec();
+    assert!(weights(&model(&again.join("last.safetensors"))) == weights(&model(&file)));
+    // It has no such weights either.
+    settings.evolution.generations = 1;
+    let error = train(&settings, &folder.path().join("none"), false, &quiet).unwrap_err().to_string();
+    assert!(error.contains("evolution.weights") && error.ends_with("found told"), "{error}");
 }
 
 #[test]

@@ -21,7 +21,7 @@ mod ops;
 mod proposer;
 mod real;
 
-pub(crate) use architecture::Layout;
+pub(crate) use architecture::{Affine, Layout};
 pub use architecture::{Architecture, Centre, Metric, Sampling, StepUnit};
 pub use checkpoint::Precision;
 pub(crate) use checkpoint::{CHECKPOINT_VERSION, Stored, Tensors};

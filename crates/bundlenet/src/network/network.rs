@@ -102,30 +102,33 @@ impl<S: Real> Network<S> {
         Self { architecture, layout, weights, ..self }
     }
 
-    /// The network with inputs for the steps that remain, if it has none. They begin without influence.
-    pub(crate) fn with_budget(self) -> Self {
-        if self.architecture.features != Schema::Relative {
+    /// The network with the inputs for the steps that remain, or without them. New ones begin without influence. Other
+    /// lists of features stay as they are.
+    pub(crate) fn with_features(self, features: Schema) -> Self {
+        let relative = [Schema::Relative, Schema::Told];
+        let found = self.architecture.features;
+        if found == features || !relative.contains(&found) || !relative.contains(&features) {
             return self;
         }
         let (before, state) = (self.architecture.inputs(), self.architecture.state());
-        let architecture = Architecture { features: Schema::Told, ..self.architecture };
+        let architecture = Architecture { features, ..self.architecture };
         let layout = Layout::new(&architecture);
-        let more = architecture.inputs() - before;
+        let after = architecture.inputs();
         let mut weights = Vec::with_capacity(layout.total);
         // A matrix has a row for each input. Only these two read the features.
-        let widened = [self.layout.lstm.weights.clone(), self.layout.shortcut.weights.clone()];
+        let read = [self.layout.lstm.weights.clone(), self.layout.shortcut.weights.clone()];
         let mut from = 0;
-        for range in widened.into_iter().filter(|range| !range.is_empty()) {
+        for range in read.into_iter().filter(|range| !range.is_empty()) {
             let width = range.len() / (before + state);
-            let at = range.start + before * width;
-            weights.extend_from_slice(&self.weights[from..at]);
-            weights.resize(weights.len() + more * width, S::ZERO);
-            from = at;
+            let kept = range.start + before.min(after) * width;
+            weights.extend_from_slice(&self.weights[from..kept]);
+            weights.resize(weights.len() + after.saturating_sub(before) * width, S::ZERO);
+            from = range.start + before * width;
         }
         weights.extend_from_slice(&self.weights[from..]);
         let (mut mean, mut deviation) = (self.mean, self.deviation);
-        mean.resize(architecture.inputs(), 0.0);
-        deviation.resize(architecture.inputs(), 1.0);
+        mean.resize(after, 0.0);
+        deviation.resize(after, 1.0);
         // Its inputs are others.
         Self { architecture, layout, weights, mean, deviation, guard: None }
     }
@@ -456,7 +459,7 @@ mod tests {
             let architecture = Architecture { hidden: 3, decoder: 4, shortcut, ..Architecture::default() };
             let mut network = Network::<f64>::initial(&architecture, 2);
             network.weights = check::numbers(network.weights.len(), 4);
-            let widened = network.clone().with_budget();
+            let widened = network.clone().with_features(Schema::Told);
             let (inputs, more) = (architecture.inputs(), widened.architecture.inputs());
             assert!(more > inputs && widened.weights.len() == widened.layout.total);
             let outputs = |network: &Network<f64>, extra: usize| {

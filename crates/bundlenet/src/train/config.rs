@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use serde::{Deserialize, Serialize};
 
 use crate::error::{InvalidSetting, at_least, positive, require};
-use crate::network::Architecture;
+use crate::network::{Architecture, Schema};
 
 /// The settings of a training. `bundlenet train` reads them from a file.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -139,6 +139,9 @@ pub enum Evolving {
     /// The weights of the shortcut. They are few, so they learn fastest.
     #[default]
     Shortcut,
+    /// The weights of the shortcut on the inputs for the steps that remain. All runs are told their steps. Runs that are
+    /// not told stay as they are.
+    Told,
 }
 
 /// The objective of evolution. Validation selects the best model by it.
@@ -243,9 +246,7 @@ impl TrainSettings {
         at_least("data.train_limit", data.train_limit.unwrap_or(1), 1)?;
         at_least("data.validation_limit", data.validation_limit.unwrap_or(1), 1)?;
         gradient.check()?;
-        let evolves_nothing = !self.network.shortcut && evolution.weights == Evolving::Shortcut;
-        let expected = "weights that the network has (network.shortcut is off)";
-        require(!evolves_nothing || evolution.generations == 0, "evolution.weights", expected, "shortcut")?;
+        self.check_evolving()?;
         evolution.check()?;
         let columns = &validation.steps;
         let is_increasing = !columns.is_empty() && columns[0] > 0 && columns.is_sorted_by(|a, b| a < b);
@@ -253,6 +254,20 @@ impl TrainSettings {
         at_least("validation.updates", validation.updates, 1)?;
         at_least("validation.generations", validation.generations, 1)?;
         at_least("validation.patience", validation.patience.unwrap_or(1), 1)
+    }
+
+    /// Checks that the network has the weights that evolve.
+    fn check_evolving(&self) -> Result<(), InvalidSetting> {
+        let Self { network, evolution, .. } = self;
+        let (needs, found) = match evolution.weights {
+            _ if evolution.generations == 0 => return Ok(()),
+            Evolving::Told => (network.shortcut && network.features == Schema::Told, "told"),
+            Evolving::Shortcut => (network.shortcut, "shortcut"),
+            Evolving::All | Evolving::Decoders | Evolving::Outputs => (true, ""),
+        };
+        let expected = "weights that the network has (shortcut: network.shortcut is on; told: and \
+            network.features is relative-2)";
+        require(needs, "evolution.weights", expected, found)
     }
 }
 

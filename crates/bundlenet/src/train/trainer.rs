@@ -16,7 +16,7 @@ use super::unroll::{Subject, Unroll, Weight};
 use crate::error::{Error, InvalidSetting};
 use crate::method::{Method, NetworkSettings, Terms, runs_in_step};
 use crate::model::Scaling;
-use crate::network::{Architecture, Card, INITIAL_MIX, Layout, Metric, Model, Network, Schema};
+use crate::network::{Affine, Architecture, Card, INITIAL_MIX, Layout, Metric, Model, Network, Schema};
 use crate::oracle::{EvaluationError, Function, crossed};
 use crate::run::{Limits, Settings, solve_in_step};
 use crate::team::{Travel, Workers};
@@ -409,6 +409,7 @@ impl Trainer {
             Ok(outcome.score(settings.objective))
         };
         let objectives = self.workers.map(2 * settings.pairs, objective, |_, _| Ok::<(), Error>(()))?;
+        let runs = objectives.len() * examples.len();
         let ranks = centred_ranks(&objectives);
         let mut gradient = vec![0.0; network.weights.len()];
         for (pair, noise) in noises.iter().enumerate() {
@@ -424,15 +425,19 @@ impl Trainer {
         let is_due = self.state.generations.is_multiple_of(self.settings.validation.generations)
             || self.state.generations == settings.generations;
         let measurement = if is_due { Some(self.validate(Stage::Evolution, rate)?) } else { None };
-        let runs = objectives.len() * chosen.len();
         let (done, total) = (self.state.generations, settings.generations);
         Ok(Report { stage: Stage::Evolution, done, total, runs, loss, measurement })
     }
 
     /// The runs of a generation. If the network has an input for the number of steps, every other run is told one of
-    /// the columns, each column in turn.
+    /// the columns, each column in turn. If only the weights of that input evolve, there is a run for each column.
     fn lessons(&self, generation: usize, chosen: &[usize]) -> Vec<Lesson<'_>> {
         let columns = self.settings.validation.steps.len();
+        if self.settings.evolution.weights == Evolving::Told {
+            let of = |&index: &usize| (0..columns).map(move |told| (index, Some(told)));
+            let lesson = |(index, told): (usize, Option<usize>)| Lesson { example: &self.train[index], told };
+            return chosen.iter().flat_map(of).map(lesson).collect();
+        }
         let lesson = |(position, &index): (usize, &usize)| {
             let is_told = self.hears_steps() && position % 2 == 1;
             let told = is_told.then(|| (generation + position / 2) % columns);
@@ -571,9 +576,7 @@ fn start_from(path: &Path, wanted: &Architecture) -> Result<Network<f32>, Error>
     if wanted.metric == Metric::Scaled {
         network = network.with_metric();
     }
-    if wanted.features == Schema::Told {
-        network = network.with_budget();
-    }
+    network = network.with_features(wanted.features);
     let step_scale = wanted.step_scale.or(network.architecture.step_scale);
     let found = Architecture { step_scale, ..network.architecture.clone() };
     if found != (Architecture { step_scale, ..wanted.clone() }) {
@@ -606,6 +609,10 @@ fn change_sizes(network: &Network<f32>, evolving: Evolving) -> Vec<f32> {
     const LEAST_OF_SHORTCUT: f64 = 0.3;
     let mut sizes = vec![0.0; network.weights.len()];
     let layout = &network.layout;
+    if evolving == Evolving::Told {
+        sizes[told_weights(network)].fill(LEAST_OF_SHORTCUT as f32);
+        return sizes;
+    }
     let mut layers = vec![(&layout.shortcut, LEAST_OF_SHORTCUT)];
     if evolving != Evolving::Shortcut {
         layers.extend(layout.decoders.iter().map(|[_, second]| (second, LEAST)));
@@ -625,6 +632,13 @@ fn change_sizes(network: &Network<f32>, evolving: Evolving) -> Vec<f32> {
         }
     }
     sizes
+}
+
+/// The weights of the shortcut on the inputs for the steps that remain, which follow all others.
+fn told_weights(network: &Network<f32>) -> Range<usize> {
+    let Affine { outputs, weights, .. } = &network.layout.shortcut;
+    let row = |input: usize| weights.start + input * outputs;
+    row(Schema::Relative.names().len())..row(Schema::Told.names().len())
 }
 
 /// A run of an evaluation.
