@@ -139,7 +139,7 @@ fn time_limit_is_kept_within_one_oracle_call() {
         Ok((point[0] - 1e6).abs())
     });
     let begin = Instant::now();
-    let solution = run(&mut oracle, &settings(Limits { seconds: Some(0.05), ..Limits::default() }));
+    let solution = run(&mut oracle, &settings(Limits { seconds: Some(0.5), ..Limits::default() }));
     assert_eq!(solution.status, Status::TimeLimit);
     assert!(solution.steps >= 1 && solution.oracle_seconds > 0.0);
     assert!(begin.elapsed() < Duration::from_secs(60));
