@@ -27,7 +27,8 @@ use std::ffi::c_char;
 pub use callbacks::{Evaluate, EvaluateComponents, EvaluateWithin, Observe, Reprice, Wish};
 pub use code::{Code, Sense, Status};
 pub use minorants::{
-    Minorants, bundlenet_minorants_push, bundlenet_minorants_push_more, bundlenet_minorants_push_within,
+    Minorants, bundlenet_minorants_push, bundlenet_minorants_push_all, bundlenet_minorants_push_more,
+    bundlenet_minorants_push_within,
 };
 pub use outcome::{Outcome, Step};
 pub use solver::{

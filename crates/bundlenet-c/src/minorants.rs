@@ -44,6 +44,8 @@ unsafe fn push(
 }
 
 /// Appends the next component: its value at the point, and the nonzero entries of a subgradient there.
+///
+/// A caller with all components in arrays saves time by `bundlenet_minorants_push_all`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn bundlenet_minorants_push(
     minorants: *mut Minorants,
@@ -52,8 +54,60 @@ pub unsafe extern "C" fn bundlenet_minorants_push(
     coordinates: *const u32,
     entries: *const f64,
 ) -> Code {
+    // SAFETY: the caller passes a list or NULL.
+    let Some(Minorants { list }) = (unsafe { minorants.as_mut() }) else { return Code::Null };
+    if count == 0 {
+        list.push_slices(value, &[], &[]);
+        return Code::Ok;
+    }
+    if coordinates.is_null() || entries.is_null() {
+        return Code::Null;
+    }
     // SAFETY: the caller promises `count` entries of both arrays.
-    unsafe { push(minorants, count, coordinates, entries, |list, pairs| list.push(value, pairs)) }
+    let (coordinates, entries) = unsafe { (from_raw_parts(coordinates, count), from_raw_parts(entries, count)) };
+    list.push_slices(value, coordinates, entries);
+    Code::Ok
+}
+
+/// Appends the next `count` components, all at once: their values at the point, and the nonzero entries of their
+/// subgradients there, one after the other. The entries of component `i` begin where those of the one before end, the
+/// first at 0, and end before `ends[i]`. So both arrays of entries have `ends[count - 1]` numbers.
+///
+/// Ends that are not in order are the error `BUNDLENET_CODE_LENGTH`, and nothing is appended.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn bundlenet_minorants_push_all(
+    minorants: *mut Minorants,
+    count: usize,
+    values: *const f64,
+    ends: *const usize,
+    coordinates: *const u32,
+    entries: *const f64,
+) -> Code {
+    // SAFETY: the caller passes a list or NULL.
+    let Some(Minorants { list }) = (unsafe { minorants.as_mut() }) else { return Code::Null };
+    if count == 0 {
+        return Code::Ok;
+    }
+    if values.is_null() || ends.is_null() {
+        return Code::Null;
+    }
+    // SAFETY: the caller promises `count` entries of both arrays.
+    let (values, ends) = unsafe { (from_raw_parts(values, count), from_raw_parts(ends, count)) };
+    if !ends.is_sorted() {
+        return Code::Length;
+    }
+    let all = ends[count - 1];
+    if all == 0 {
+        list.push_all(values, ends, &[], &[]);
+        return Code::Ok;
+    }
+    if coordinates.is_null() || entries.is_null() {
+        return Code::Null;
+    }
+    // SAFETY: the caller promises as many entries of both arrays as the last end says.
+    let (coordinates, entries) = unsafe { (from_raw_parts(coordinates, all), from_raw_parts(entries, all)) };
+    list.push_all(values, ends, coordinates, entries);
+    Code::Ok
 }
 
 /// Appends the next component, whose value is known as an interval: `cut` is the value of the minorant at the point,

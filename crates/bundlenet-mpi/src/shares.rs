@@ -6,6 +6,14 @@ const TOLERANCE: f64 = 0.02;
 /// Most calls between two looks at the balance. The pause doubles while nothing moves.
 const LONGEST_PAUSE: usize = 64;
 
+/// Calls before a look at the balance whose times are measured. To take the time of each component costs time, too.
+const MEASURED: usize = 3;
+
+/// Time of a look at the balance for each component, in seconds; measured once. A look that takes less than `CHEAP` of
+/// a call is taken after each.
+const LOOK: f64 = 1e-7;
+const CHEAP: f64 = 0.01;
+
 /// Weight of the last measurement in the mean time of a component.
 const RECENT: f64 = 0.3;
 
@@ -39,6 +47,15 @@ impl Shares {
         self.owners.copy_from_slice(owners);
     }
 
+    /// Whether the next call should measure times.
+    pub(crate) fn is_measured(&self) -> bool {
+        self.can_move() && self.wait < MEASURED
+    }
+
+    fn can_move(&self) -> bool {
+        !self.is_fixed && self.ranks > 1
+    }
+
     /// Takes note of the time of a component.
     pub(crate) fn measure(&mut self, component: usize, seconds: f64) {
         if self.seconds.is_empty() {
@@ -48,23 +65,22 @@ impl Shares {
         *mean = if *mean == 0.0 { seconds } else { (1.0 - RECENT) * *mean + RECENT * seconds };
     }
 
-    /// Moves components if the slowest rank would gain by it. Returns whether any moved.
-    pub(crate) fn balance(&mut self) -> bool {
-        if self.is_fixed || self.seconds.is_empty() || self.ranks == 1 {
-            return false;
+    /// Moves components if the slowest rank would gain by it. Returns where they were, if any moved.
+    pub(crate) fn balance(&mut self) -> Option<Vec<u32>> {
+        if !self.can_move() || self.seconds.is_empty() {
+            return None;
         }
         if self.wait > 0 {
             self.wait -= 1;
-            return false;
+            return None;
         }
         let better = longest_first(&self.seconds, self.ranks);
-        let moves = self.slowest(&self.owners) > (1.0 + TOLERANCE) * self.slowest(&better);
-        self.pause = if moves { 1 } else { (2 * self.pause).min(LONGEST_PAUSE) };
+        let slowest = self.slowest(&self.owners);
+        let moves = slowest > (1.0 + TOLERANCE) * self.slowest(&better);
+        let is_cheap = LOOK * self.owners.len() as f64 <= CHEAP * slowest;
+        self.pause = if moves || is_cheap { 1 } else { (2 * self.pause).min(LONGEST_PAUSE) };
         self.wait = self.pause - 1;
-        if moves {
-            self.owners = better;
-        }
-        moves
+        moves.then(|| std::mem::replace(&mut self.owners, better))
     }
 
     /// Time of the slowest rank.
@@ -100,20 +116,37 @@ mod tests {
     #[test]
     fn unequal_components_are_balanced() {
         let mut shares = Shares::new(9, 2, false);
-        assert!(!shares.balance());
+        assert!(shares.balance().is_none());
         // All long ones are on rank 0.
         (0..9).for_each(|component| shares.measure(component, if component % 2 == 0 { 1.0 } else { 0.25 }));
         let before = shares.slowest(shares.owners());
-        assert!(before == 5.0 && shares.balance());
+        assert!(before == 5.0 && shares.balance().is_some());
         assert!(shares.slowest(shares.owners()) <= 3.25, "{shares:?}");
-        assert!(!shares.balance());
+        assert!(shares.balance().is_none());
+    }
+
+    /// Cheap calls are measured shortly before a look at the balance, dear ones always.
+    #[test]
+    fn looks_are_rare_if_calls_are_cheap() {
+        for (seconds, expected) in [(1e-6, 6 * MEASURED), (1.0, 200)] {
+            let mut shares = Shares::new(100, 2, false);
+            let mut measured = 0;
+            for _ in 0..200 {
+                if shares.is_measured() {
+                    measured += 1;
+                    (0..100).for_each(|component| shares.measure(component, seconds));
+                }
+                assert!(shares.balance().is_none());
+            }
+            assert!(measured == expected || (seconds < 1.0 && measured < expected + 4), "{measured}");
+        }
     }
 
     #[test]
-    fn components_with_a_memory_stay() {
+    fn components_in_one_place_stay() {
         let mut shares = Shares::new(4, 2, true);
         (0..4).for_each(|component| shares.measure(component, [9.0, 1.0, 9.0, 1.0][component]));
-        assert!(!shares.balance() && shares.owners() == [0, 1, 0, 1]);
+        assert!(shares.balance().is_none() && shares.owners() == [0, 1, 0, 1] && !shares.is_measured());
     }
 
     #[test]

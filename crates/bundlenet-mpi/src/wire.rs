@@ -1,7 +1,7 @@
 //! Results of components as words of 64 bits.
 //!
-//! A record of a component has its time, value, bound and the numbers of its further cuts and solutions, then the
-//! sparse vectors.
+//! A record of a component has its time, value, bound, the length of its subgradient, and the numbers and sparse vectors
+//! of its further cuts and solutions. The subgradients of all components travel beside the records, as two lists.
 
 use bundlenet::{Minorants, Solutions};
 
@@ -24,7 +24,7 @@ pub(crate) fn put_text(words: &mut Vec<u64>, text: &str) {
     words.extend(text.as_bytes().chunks(8).map(word));
 }
 
-/// Appends the records of components: one for each minorant, with the same time. `solutions` are empty, or have one for
+/// Appends the records of components, without their subgradients: one for each minorant, with the same time. `solutions` are empty, or have one for
 /// each minorant and perhaps one for each further cut.
 pub(crate) fn put_records(words: &mut Vec<u64>, seconds: f64, minorants: &Minorants, solutions: &Solutions) {
     let mut more = minorants.more().enumerate().peekable();
@@ -32,8 +32,7 @@ pub(crate) fn put_records(words: &mut Vec<u64>, seconds: f64, minorants: &Minora
     let has_further = solutions.len() > first_further;
     for place in 0..minorants.len() {
         put(words, &[seconds, minorants.values()[place], minorants.bounds()[place]]);
-        put_sparse(words, minorants.subgradient(place));
-        words.push(u64::from(!solutions.is_empty()));
+        words.extend([minorants.subgradient(place).0.len() as u64, u64::from(!solutions.is_empty())]);
         if !solutions.is_empty() {
             put(words, &[solutions.costs()[place]]);
             put_sparse(words, solutions.variables(place));
@@ -88,26 +87,41 @@ impl<'a> Words<'a> {
         bytes.truncate(count);
         String::from_utf8_lossy(&bytes).into_owned()
     }
+}
 
-    /// Reads the record of a component and returns its time.
-    pub(crate) fn record(&mut self, gathered: &mut Gathered<'_>) -> f64 {
-        let (seconds, value, bound) = (self.number(), self.number(), self.number());
+/// The results of a share: its records, and the coordinates and entries of all subgradients. It is read from the front.
+pub(crate) struct Results<'a> {
+    pub(crate) words: Words<'a>,
+    pub(crate) coordinates: &'a [u32],
+    pub(crate) entries: &'a [f64],
+}
+
+impl Results<'_> {
+    /// Reads the results of a component and returns its time.
+    pub(crate) fn read(&mut self, gathered: &mut Gathered<'_>) -> f64 {
+        let words = &mut self.words;
+        let (seconds, value, bound) = (words.number(), words.number(), words.number());
+        let count = usize::try_from(words.word()).unwrap_or(0).min(self.entries.len());
+        let (coordinates, entries);
+        (coordinates, self.coordinates) = self.coordinates.split_at(count);
+        (entries, self.entries) = self.entries.split_at(count);
         if value == bound {
-            gathered.minorants.push(value, self.sparse());
+            gathered.minorants.push_slices(value, coordinates, entries);
         } else {
-            gathered.minorants.push_within(value, bound, self.sparse());
+            let pairs = coordinates.iter().copied().zip(entries.iter().copied());
+            gathered.minorants.push_within(value, bound, pairs);
         }
-        if self.word() == 1 {
-            let cost = self.number();
-            gathered.solutions.push(cost, self.sparse());
+        if words.word() == 1 {
+            let cost = words.number();
+            gathered.solutions.push(cost, words.sparse());
         }
-        let (count, is_solved) = (self.word(), self.word() == 1);
+        let (count, is_solved) = (words.word(), words.word() == 1);
         for _ in 0..count {
-            let value = self.number();
-            gathered.minorants.push_more(value, self.sparse());
+            let value = words.number();
+            gathered.minorants.push_more(value, words.sparse());
             if is_solved {
-                let cost = self.number();
-                gathered.further.push(cost, self.sparse());
+                let cost = words.number();
+                gathered.further.push(cost, words.sparse());
             }
         }
         seconds
@@ -144,9 +158,10 @@ mod tests {
             put_records(&mut words, 0.25, &minorants, &solutions);
             let (mut arrived, mut firsts, mut further) = (Minorants::new(), Solutions::new(), Solutions::new());
             let mut gathered = Gathered { minorants: &mut arrived, solutions: &mut firsts, further: &mut further };
-            let mut words = Words(&words);
-            assert_eq!([words.record(&mut gathered), words.record(&mut gathered)], [0.25; 2]);
-            assert!(words.0.is_empty() && arrived == minorants);
+            let (coordinates, entries) = minorants.subgradients();
+            let mut results = Results { words: Words(&words), coordinates, entries };
+            assert_eq!([results.read(&mut gathered), results.read(&mut gathered)], [0.25; 2]);
+            assert!(results.words.0.is_empty() && results.entries.is_empty() && arrived == minorants);
             firsts.append(&further);
             assert_eq!(firsts, solutions);
         }
