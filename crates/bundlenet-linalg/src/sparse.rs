@@ -50,6 +50,20 @@ impl SparseRows {
         self.entries.extend_from_slice(entries);
     }
 
+    /// As [`SparseRows::push_rows`], with coordinates and entries that a closure writes into their places.
+    ///
+    /// # Panics
+    /// If an end is below the one before.
+    pub fn push_rows_with(&mut self, ends: &[usize], write: impl FnOnce(&mut [u32], &mut [f64])) {
+        assert!(ends.is_sorted(), "rows end one after the other");
+        let offset = self.entries.len();
+        self.ends.extend(ends.iter().map(|end| end + offset));
+        let length = offset + ends.last().copied().unwrap_or(0);
+        self.coordinates.resize(length, 0);
+        self.entries.resize(length, 0.0);
+        write(&mut self.coordinates[offset..], &mut self.entries[offset..]);
+    }
+
     /// Appends all rows of `other`.
     pub fn append(&mut self, other: &Self) {
         let offset = self.entries.len();

@@ -89,8 +89,8 @@ fn main() {
         let wait = Duration::from_micros(wait);
         let mut oracle = Parallel::new(Waiting { count, dim: 192, entries, wait });
         let others = count.div_ceil(world.size());
-        // A record has 7 words, an answer 2 before its records.
-        let transfer = transfer(world.rank(), 2 + 7 * others, entries * others);
+        // A record has 7 words, an answer 3 before its records.
+        let transfer = transfer(world.rank(), 3 + 7 * others, entries * others);
         if world.rank() > 0 {
             serve(&world, &mut oracle);
             continue;

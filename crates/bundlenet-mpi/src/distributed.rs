@@ -12,11 +12,11 @@ use bundlenet::{
     StructuredOracle, SumOracle,
 };
 use mpi::datatype::traits::Equivalence;
-use mpi::topology::{Process, SimpleCommunicator};
+use mpi::topology::Process;
 use mpi::traits::{Communicator, Destination, Root, Source};
 
 use crate::shares::Shares;
-use crate::wire::{Gathered, Results, Words, put_records, put_text};
+use crate::wire::{Gathered, Numbers, PLAIN_RECORD, Results, Words, put_records, put_text};
 use crate::world::{World, communicator, rank_number};
 
 /// Time that an evaluation over ranks takes beside the evaluation of components, in seconds.
@@ -41,8 +41,9 @@ const TIMES: u64 = 4;
 /// First word of an answer.
 const FAILED: u64 = 1;
 
-/// Words of an answer before the records: whether it failed, and the number of entries of all subgradients.
-const ANSWER_HEAD: usize = 2;
+/// Words of an answer before the records: whether it failed, and the numbers of components and of entries of all their
+/// subgradients.
+const ANSWER_HEAD: usize = 3;
 
 /// Factor by which `ranks` ranks shorten an evaluation of a sum, as far as its stated work tells; at most 1 where ranks
 /// do not pay.
@@ -75,6 +76,7 @@ pub struct Distributed<'a> {
     accuracy: f64,
     request: Vec<u64>,
     answers: Vec<Answer>,
+    numbers: Numbers,
     /// Minorants of an evaluation of the whole function.
     minorants: Minorants,
     /// Solutions of the last evaluation; those of further cuts, in their order; the number of these cuts.
@@ -110,6 +112,7 @@ impl<'a> Distributed<'a> {
         let shares = Shares::new(oracle.component_count(), world.size(), oracle.parts() == Parts::InOnePlace);
         Self {
             answers: vec![Answer::default(); world.size()],
+            numbers: Numbers::default(),
             request: vec![],
             shares,
             before: None,
@@ -172,10 +175,57 @@ impl<'a> Distributed<'a> {
         self.helper.evaluate(self.oracle, point, terms, &mut self.answers[0].words);
         let world = communicator();
         for (rank, answer) in self.answers.iter_mut().enumerate().skip(1) {
-            receive(&world, rank, answer);
+            receive_into(&world.process_at_rank(rank_number(rank)), &mut answer.words);
         }
         self.solutions.clear();
         self.further.clear();
+        let is_in_order = which.is_none() && self.shares.owners().is_sorted() && minorants.is_empty();
+        if is_in_order && self.answers.iter().all(Answer::is_plain) {
+            self.join(minorants, is_measured);
+        } else {
+            self.merge(which, minorants, is_measured)?;
+        }
+        self.before = self.shares.balance();
+        self.further_cuts = minorants.more().count();
+        Ok(())
+    }
+
+    /// Puts plain results of consecutive components one after the other. Nothing is copied: the own share becomes the
+    /// list, and MPI writes into its end.
+    fn join(&mut self, minorants: &mut Minorants, is_measured: bool) {
+        std::mem::swap(minorants, &mut self.helper.minorants);
+        let (world, mut first) = (communicator(), 0);
+        for (rank, answer) in self.answers.iter().enumerate() {
+            self.numbers.read(&answer.words[ANSWER_HEAD..]);
+            let Numbers { seconds, values, bounds, ends } = &self.numbers;
+            if rank > 0 && !values.is_empty() {
+                let process = world.process_at_rank(rank_number(rank));
+                minorants.push_all_with(values, bounds, ends, |coordinates, entries| {
+                    receive_entries(&process, coordinates, entries);
+                });
+            }
+            for (place, &seconds) in seconds.iter().enumerate().filter(|_| is_measured) {
+                self.shares.measure(first + place, seconds);
+            }
+            first += seconds.len();
+        }
+    }
+
+    /// Puts results in the order of the components.
+    fn merge(
+        &mut self,
+        which: Option<&[usize]>,
+        minorants: &mut Minorants,
+        is_measured: bool,
+    ) -> Result<(), OracleError> {
+        let world = communicator();
+        for (rank, answer) in self.answers.iter_mut().enumerate().skip(1) {
+            let count = answer.entry_count();
+            answer.coordinates.resize(count, 0);
+            answer.entries.resize(count, 0.0);
+            let process = world.process_at_rank(rank_number(rank));
+            receive_entries(&process, &mut answer.coordinates, &mut answer.entries);
+        }
         first_failure(&self.answers)?;
         let mut results: Vec<Results<'_>> = self.answers.iter().map(Answer::results).collect();
         (results[0].coordinates, results[0].entries) = self.helper.minorants.subgradients();
@@ -189,13 +239,27 @@ impl<'a> Distributed<'a> {
                 self.shares.measure(component, seconds);
             }
         }
-        self.before = self.shares.balance();
-        self.further_cuts = minorants.more().count();
         Ok(())
     }
 }
 
 impl Answer {
+    /// Whether it is no failure, and has no solutions and no further cuts.
+    fn is_plain(&self) -> bool {
+        let components = self.words.get(1).and_then(|&count| usize::try_from(count).ok());
+        let words = components.map(|components| ANSWER_HEAD + PLAIN_RECORD * components);
+        self.words.first() != Some(&FAILED) && words == Some(self.words.len())
+    }
+
+    /// Number of entries of all subgradients.
+    fn entry_count(&self) -> usize {
+        match self.words[..] {
+            [FAILED, ..] => 0,
+            [_, _, count, ..] => usize::try_from(count).unwrap_or(0),
+            _ => 0,
+        }
+    }
+
     fn results(&self) -> Results<'_> {
         let records = Words(self.words.get(ANSWER_HEAD..).unwrap_or_default());
         Results { words: records, coordinates: &self.coordinates, entries: &self.entries }
@@ -208,23 +272,15 @@ fn first_failure(answers: &[Answer]) -> Result<(), OracleError> {
     let failed = words.filter(|(_, words)| words.first() == Some(&FAILED));
     let first = failed.min_by_key(|(_, words)| words.get(1).copied());
     let Some((rank, words)) = first else { return Ok(()) };
-    let (component, message) = (words[1], Words(&words[ANSWER_HEAD..]).text());
+    let (component, message) = (words[1], Words(&words[2..]).text());
     Err(format!("rank {rank}, component {component}: {message}").into())
 }
 
-/// Receives an answer.
-fn receive(world: &SimpleCommunicator, rank: usize, answer: &mut Answer) {
-    let process = world.process_at_rank(rank_number(rank));
-    receive_into(&process, &mut answer.words);
-    let entries = match answer.words[..] {
-        [FAILED, ..] | [] | [_] => 0,
-        [_, entries, ..] => usize::try_from(entries).unwrap_or(0),
-    };
-    answer.coordinates.resize(entries, 0);
-    answer.entries.resize(entries, 0.0);
-    if entries > 0 {
-        process.receive_into(&mut answer.coordinates[..]);
-        process.receive_into(&mut answer.entries[..]);
+/// Receives coordinates and entries of subgradients. There is no message if there are none.
+fn receive_entries(process: &Process<'_>, coordinates: &mut [u32], entries: &mut [f64]) {
+    if !entries.is_empty() {
+        process.receive_into(coordinates);
+        process.receive_into(entries);
     }
 }
 
@@ -300,7 +356,8 @@ impl Helper {
             } else {
                 self.minorants.append(&self.part);
             }
-            answer[1] = self.minorants.subgradients().0.len() as u64;
+            answer[1] = self.minorants.len() as u64;
+            answer[2] = self.minorants.subgradients().0.len() as u64;
         }
         self.share = share;
     }

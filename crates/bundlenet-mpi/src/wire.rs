@@ -128,6 +128,33 @@ impl Results<'_> {
     }
 }
 
+/// Words of a record without solutions and further cuts.
+pub(crate) const PLAIN_RECORD: usize = 7;
+
+/// The numbers of plain records: times, values, bounds, and where each subgradient ends.
+#[derive(Default)]
+pub(crate) struct Numbers {
+    pub(crate) seconds: Vec<f64>,
+    pub(crate) values: Vec<f64>,
+    pub(crate) bounds: Vec<f64>,
+    pub(crate) ends: Vec<usize>,
+}
+
+impl Numbers {
+    /// Reads plain records.
+    pub(crate) fn read(&mut self, words: &[u64]) {
+        (self.seconds.clear(), self.values.clear(), self.bounds.clear(), self.ends.clear());
+        let mut end = 0;
+        for [seconds, value, bound, length, ..] in words.as_chunks::<PLAIN_RECORD>().0 {
+            self.seconds.push(f64::from_bits(*seconds));
+            self.values.push(f64::from_bits(*value));
+            self.bounds.push(f64::from_bits(*bound));
+            end += usize::try_from(*length).unwrap_or(0);
+            self.ends.push(end);
+        }
+    }
+}
+
 /// Results of components in order.
 pub(crate) struct Gathered<'a> {
     pub(crate) minorants: &'a mut Minorants,
@@ -165,6 +192,20 @@ mod tests {
             firsts.append(&further);
             assert_eq!(firsts, solutions);
         }
+    }
+
+    #[test]
+    fn plain_records_are_read_at_once() {
+        let mut minorants = Minorants::new();
+        minorants.push(0.5, [(3, 1.5), (7, -0.0)]);
+        minorants.push(1.5, []);
+        minorants.push_within(1.0, 2.0, [(0, 1e-300)]);
+        let (mut words, mut numbers) = (vec![], Numbers::default());
+        put_records(&mut words, 0.25, &minorants, &Solutions::new());
+        assert_eq!(words.len(), 3 * PLAIN_RECORD);
+        numbers.read(&words);
+        assert_eq!((&numbers.seconds[..], &numbers.values[..]), (&[0.25; 3][..], minorants.values()));
+        assert_eq!((&numbers.bounds[..], &numbers.ends[..]), (minorants.bounds(), &[2, 2, 3][..]));
     }
 
     #[test]

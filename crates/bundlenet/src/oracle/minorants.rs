@@ -213,6 +213,29 @@ impl Minorants {
         self.firsts.rows.push_rows(ends, coordinates, entries);
     }
 
+    /// As [`Minorants::push_all`], for values that are intervals, with coordinates and entries that a closure writes into
+    /// their places.
+    ///
+    /// # Panics
+    /// If the lengths of `cuts`, `bounds` and `ends` differ, or an end is below the one before.
+    pub fn push_all_with(
+        &mut self,
+        cuts: &[f64],
+        bounds: &[f64],
+        ends: &[usize],
+        write: impl FnOnce(&mut [u32], &mut [f64]),
+    ) {
+        assert!(cuts.len() == bounds.len() && cuts.len() == ends.len(), "a value has a bound and a subgradient");
+        if !self.bounds.is_empty() || cuts != bounds {
+            if self.bounds.is_empty() {
+                self.bounds.extend_from_slice(&self.firsts.values);
+            }
+            self.bounds.extend_from_slice(bounds);
+        }
+        self.firsts.values.extend_from_slice(cuts);
+        self.firsts.rows.push_rows_with(ends, write);
+    }
+
     /// Appends the next component, whose value is known as an interval: `cut` is the value of its minorant at the point,
     /// `bound` the other end. A subproblem that a MIP solver ended at a gap has its incumbent as `cut` and its dual bound
     /// as `bound`.
@@ -362,6 +385,12 @@ mod tests {
         all.push_all(&[2.0, 3.0], &[2, 2], &[0, 3], &[1.0, -1.0]);
         assert_eq!(pairs, slices);
         assert_eq!(pairs, all);
+        let mut written = Minorants::new();
+        written.push_all_with(&[1.0, 2.0, 3.0], &[1.5, 2.0, 3.0], &[1, 3, 3], |coordinates, entries| {
+            coordinates.copy_from_slice(&[2, 0, 3]);
+            entries.copy_from_slice(&[4.0, 1.0, -1.0]);
+        });
+        assert_eq!(pairs, written);
         assert_eq!(pairs.subgradients(), (&[2, 0, 3][..], &[4.0, 1.0, -1.0][..]));
     }
 
