@@ -172,6 +172,12 @@ impl<'a> Distributed<'a> {
         self.send(if which.is_some() { SOME } else { ALL }, point, which);
         self.helper.choose(self.shares.owners(), 0, which);
         let terms = Terms { rank: 0, keeps_solutions: self.keeps_solutions, is_measured };
+        let is_in_order = which.is_none() && self.shares.owners().is_sorted() && minorants.is_empty();
+        if is_in_order {
+            // The own share is written where it may stay.
+            std::mem::swap(minorants, &mut self.helper.part);
+            minorants.clear();
+        }
         self.helper.evaluate(self.oracle, point, terms, &mut self.answers[0].words);
         let world = communicator();
         for (rank, answer) in self.answers.iter_mut().enumerate().skip(1) {
@@ -179,7 +185,6 @@ impl<'a> Distributed<'a> {
         }
         self.solutions.clear();
         self.further.clear();
-        let is_in_order = which.is_none() && self.shares.owners().is_sorted() && minorants.is_empty();
         if is_in_order && self.answers.iter().all(Answer::is_plain) {
             self.join(minorants, is_measured);
         } else {
