@@ -165,7 +165,7 @@ typedef struct {
 extern "C" {
 #endif // __cplusplus
 
-// Version of the library, as `"0.1.0"`. It is never freed.
+// Version of the library, as `"0.2.0"`. It is never freed.
 const char *bundlenet_version(void);
 
 // Appends the next component: its value at the point, and the nonzero entries of a subgradient there.

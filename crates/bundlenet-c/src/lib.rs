@@ -45,7 +45,7 @@ pub use state::{
     bundlenet_state_trust_cuts,
 };
 
-/// Version of the library, as `"0.1.0"`. It is never freed.
+/// Version of the library, as `"0.2.0"`. It is never freed.
 #[unsafe(no_mangle)]
 pub extern "C" fn bundlenet_version() -> *const c_char {
     concat!(env!("CARGO_PKG_VERSION"), "\0").as_ptr().cast()

@@ -24,7 +24,7 @@ pub(crate) use domain::{bend, crossed};
 pub use error::EvaluationError;
 pub use fingerprint::Fingerprint;
 pub use function::Function;
-pub(crate) use function::{CutsOf, Detail, Evaluation};
+pub(crate) use function::{CutsOf, Detail, Evaluation, KnownScale};
 pub use minorants::{Lines, Minorants, Solutions};
 pub use parallel::{Answer, Components, Parallel};
 pub use patience::Interrupt;
