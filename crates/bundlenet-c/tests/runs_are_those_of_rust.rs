@@ -57,6 +57,15 @@ unsafe extern "C" fn components(
 ) -> c_int {
     // SAFETY: the test passes pieces, the solver the arrays.
     let (pieces, x, which) = unsafe { (&*user.cast::<Pieces>(), *point, std::slice::from_raw_parts(which, count)) };
+    if pieces.width == 0.0 && count > 1 {
+        let (values, slopes): (Vec<f64>, Vec<f64>) = which.iter().map(|&component| pieces.at(component, x)).unzip();
+        let (ends, zeros): (Vec<usize>, Vec<u32>) = (1..=count).map(|end| (end, 0)).unzip();
+        let (values, ends) = (values.as_ptr(), ends.as_ptr());
+        // SAFETY: the arrays have an entry for each component.
+        let code = unsafe { bundlenet_minorants_push_all(list, count, values, ends, zeros.as_ptr(), slopes.as_ptr()) };
+        assert_eq!(code, Code::Ok);
+        return 0;
+    }
     for &component in which {
         let (value, slope) = pieces.at(component, x);
         // SAFETY: the arrays have one entry.
