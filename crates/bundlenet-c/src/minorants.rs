@@ -12,6 +12,18 @@ use crate::code::Code;
 #[derive(Default)]
 pub struct Minorants {
     pub(crate) list: bundlenet::Minorants,
+    /// Solutions of the components in order, and of further cuts in order.
+    pub(crate) solutions: [bundlenet::Solutions; 2],
+    /// Whether the last cut is a further one.
+    is_further: bool,
+}
+
+impl Minorants {
+    pub(crate) fn clear(&mut self) {
+        self.list.clear();
+        self.solutions.iter_mut().for_each(bundlenet::Solutions::clear);
+        self.is_further = false;
+    }
 }
 
 /// Coordinates and entries of a subgradient of the caller.
@@ -29,7 +41,8 @@ unsafe fn push(
     put: impl FnOnce(&mut bundlenet::Minorants, Pairs<'_>),
 ) -> Code {
     // SAFETY: as for the caller.
-    let Some(Minorants { list }) = (unsafe { minorants.as_mut() }) else { return Code::Null };
+    let Some(Minorants { list, is_further, .. }) = (unsafe { minorants.as_mut() }) else { return Code::Null };
+    *is_further = false;
     if count == 0 {
         put(list, [].iter().copied().zip([].iter().copied()));
         return Code::Ok;
@@ -55,7 +68,8 @@ pub unsafe extern "C" fn bundlenet_minorants_push(
     entries: *const f64,
 ) -> Code {
     // SAFETY: the caller passes a list or NULL.
-    let Some(Minorants { list }) = (unsafe { minorants.as_mut() }) else { return Code::Null };
+    let Some(Minorants { list, is_further, .. }) = (unsafe { minorants.as_mut() }) else { return Code::Null };
+    *is_further = false;
     if count == 0 {
         list.push_slices(value, &[], &[]);
         return Code::Ok;
@@ -84,7 +98,8 @@ pub unsafe extern "C" fn bundlenet_minorants_push_all(
     entries: *const f64,
 ) -> Code {
     // SAFETY: the caller passes a list or NULL.
-    let Some(Minorants { list }) = (unsafe { minorants.as_mut() }) else { return Code::Null };
+    let Some(Minorants { list, is_further, .. }) = (unsafe { minorants.as_mut() }) else { return Code::Null };
+    *is_further = false;
     if count == 0 {
         return Code::Ok;
     }
@@ -140,5 +155,44 @@ pub unsafe extern "C" fn bundlenet_minorants_push_more(
         return Code::Length;
     }
     // SAFETY: the caller promises `count` entries of both arrays.
-    unsafe { push(minorants, count, coordinates, entries, |list, pairs| list.push_more(value, pairs)) }
+    let code = unsafe { push(minorants, count, coordinates, entries, |list, pairs| list.push_more(value, pairs)) };
+    // SAFETY: the list is valid or NULL.
+    if let (Code::Ok, Some(minorants)) = (code, unsafe { minorants.as_mut() }) {
+        minorants.is_further = true;
+    }
+    code
+}
+
+/// Appends the solution behind the next cut that has none yet: its cost in the objective of the problem, and its
+/// variables that are not 0. After `bundlenet_minorants_push_more` it is that of a further cut. The caller numbers the
+/// variables; two components have none in common.
+///
+/// A run needs a solution of each component after `bundlenet_solver_set_primal`; it uses further cuts if all of them
+/// have one. The error `BUNDLENET_CODE_LENGTH`: there are more solutions than cuts.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn bundlenet_minorants_solution(
+    minorants: *mut Minorants,
+    cost: f64,
+    count: usize,
+    variables: *const u32,
+    values: *const f64,
+) -> Code {
+    // SAFETY: the caller passes a list or NULL.
+    let Some(Minorants { list, solutions, is_further }) = (unsafe { minorants.as_mut() }) else { return Code::Null };
+    let cuts = if *is_further { list.more().count() } else { list.len() };
+    let solutions = &mut solutions[usize::from(*is_further)];
+    if solutions.len() >= cuts {
+        return Code::Length;
+    }
+    if count == 0 {
+        solutions.push(cost, []);
+        return Code::Ok;
+    }
+    if variables.is_null() || values.is_null() {
+        return Code::Null;
+    }
+    // SAFETY: the caller promises `count` entries of both arrays.
+    let (variables, values) = unsafe { (from_raw_parts(variables, count), from_raw_parts(values, count)) };
+    solutions.push(cost, variables.iter().copied().zip(values.iter().copied()));
+    Code::Ok
 }
