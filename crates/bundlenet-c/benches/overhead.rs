@@ -2,6 +2,7 @@
 //!
 //! ```text
 //! cargo bench -p bundlenet-c --bench overhead
+//! cargo bench -p bundlenet-c --bench overhead -- 200 10 all    # variables, nodes, way to push
 //! ```
 //!
 //! Each repetition does as a node of a branch and bound: it copies the state of the parent, sets a target, and solves with
@@ -14,6 +15,8 @@ use std::time::Instant;
 use bundlenet::{Limits, Minorants, Oracle, OracleError, Settings, SumOracle};
 use bundlenet_c::*;
 
+/// Variables, and nodes, unless arguments say otherwise.
+const VARIABLES: [usize; 3] = [2, 20, 200];
 const REPEATS: usize = 2000;
 const CALLS: usize = 10;
 const BAR: f64 = 5.0;
@@ -180,6 +183,7 @@ fn settings() -> Settings {
 }
 
 /// Seconds of one node in Rust, and its value.
+#[inline(never)]
 fn in_rust(chain: &mut Chain, parent: &bundlenet::State) -> (f64, f64) {
     let begin = Instant::now();
     let mut state = parent.clone();
@@ -190,6 +194,7 @@ fn in_rust(chain: &mut Chain, parent: &bundlenet::State) -> (f64, f64) {
 }
 
 /// Seconds of one node in C, and its value.
+#[inline(never)]
 fn in_c(solver: *mut bundlenet_c::Solver, parent: *const bundlenet_c::State) -> (f64, f64) {
     let begin = Instant::now();
     let mut result = std::mem::MaybeUninit::<Outcome>::uninit();
@@ -247,17 +252,21 @@ impl Drop for Node {
 
 fn main() {
     println!("{:>10} {:>14} {:>12} {:>12} {:>12}", "variables", "pushed", "Rust us", "C us", "more us");
-    for dim in [2_usize, 20, 200] {
+    // Cargo adds options of its own.
+    let numbers: Vec<usize> = std::env::args().filter_map(|argument| argument.parse().ok()).collect();
+    let repeats = numbers.get(1).copied().unwrap_or(REPEATS);
+    for dim in numbers.first().map_or(VARIABLES.to_vec(), |&dim| vec![dim]) {
         let mut chain = Chain { linear: vec![0.0; dim] };
         let mut parent = bundlenet::State::new();
         bundlenet::Solver::new(settings()).unwrap().state(&mut parent).solve(&mut chain).unwrap();
-        for (name, evaluate) in
-            [("one by one", one_by_one as unsafe extern "C" fn(_, _, _, _, _, _) -> _), ("all at once", all_at_once)]
-        {
+        let ways =
+            [("one by one", one_by_one as unsafe extern "C" fn(_, _, _, _, _, _) -> _), ("all at once", all_at_once)];
+        let is_wanted = |name: &str| numbers.is_empty() || std::env::args().any(|word| name.starts_with(&word));
+        for (name, evaluate) in ways.into_iter().filter(|(name, _)| is_wanted(name)) {
             let mut arrays = Arrays::new(dim);
             let node = Node::new(dim, Some(evaluate), &mut arrays);
             let mut seconds = [vec![], vec![], vec![]];
-            for repeat in 0..REPEATS {
+            for repeat in 0..repeats {
                 // Either one is first as often, so that caches favour neither.
                 let first = (repeat % 2 == 1).then(|| in_c(node.solver, node.parent));
                 let rust = in_rust(&mut chain, &parent);
