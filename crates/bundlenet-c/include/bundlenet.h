@@ -126,8 +126,8 @@ typedef struct {
 // Called after the evaluation at the start and after every step. Returns 0 to go on, or another number to end the run.
 typedef int (*bundlenet_observe)(void *user, const bundlenet_step *step);
 
-// A convex combination of the solutions of all components, with the weights of their cuts. It satisfies relaxed rows as
-// far as the run got. The arrays belong to the solver: they are valid until its next run, or until it is freed.
+// A convex combination of the solutions of all components, with the weights of their cuts. It satisfies relaxed rows
+// as far as the run got. The arrays belong to the solver: they are valid until its next run, or until it is freed.
 typedef struct {
     // Cost in the objective of the problem.
     double cost;

@@ -63,8 +63,8 @@ impl Outcome {
     }
 }
 
-/// A convex combination of the solutions of all components, with the weights of their cuts. It satisfies relaxed rows as
-/// far as the run got. The arrays belong to the solver: they are valid until its next run, or until it is freed.
+/// A convex combination of the solutions of all components, with the weights of their cuts. It satisfies relaxed rows
+/// as far as the run got. The arrays belong to the solver: they are valid until its next run, or until it is freed.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct Primal {

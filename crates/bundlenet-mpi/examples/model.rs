@@ -7,7 +7,8 @@
 //! ```
 //!
 //! A sum: the slowest share, a broadcast along a tree, one answer after the other at rank 0, and the records that it
-//! reads. The speed-up of a sum that grows is that over one rank with all of it. Jobs: equal shares, half a job of waiting at the end, and rank 0 as a queue.
+//! reads. The speed-up of a sum that grows is that over one rank with all of it. Jobs: equal shares, half a job of
+//! waiting at the end, and rank 0 as a queue.
 
 const RANKS: [usize; 11] = [1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024];
 
