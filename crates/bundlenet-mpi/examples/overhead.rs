@@ -54,7 +54,9 @@ fn transfer(rank: usize, records: usize, entries: usize) -> [f64; 2] {
     let mut times = vec![];
     for call in 0..CALLS {
         if rank == 1 {
-            (words.fill(call as u64), coordinates.fill(call as u32), numbers.fill(call as f64));
+            words.fill(call as u64);
+            coordinates.fill(call as u32);
+            numbers.fill(call as f64);
         }
         world.barrier();
         let begin = Instant::now();

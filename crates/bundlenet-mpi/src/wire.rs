@@ -143,7 +143,8 @@ pub(crate) struct Numbers {
 impl Numbers {
     /// Reads plain records.
     pub(crate) fn read(&mut self, words: &[u64]) {
-        (self.seconds.clear(), self.values.clear(), self.bounds.clear(), self.ends.clear());
+        [&mut self.seconds, &mut self.values, &mut self.bounds].into_iter().for_each(Vec::clear);
+        self.ends.clear();
         let mut end = 0;
         for [seconds, value, bound, length, ..] in words.as_chunks::<PLAIN_RECORD>().0 {
             self.seconds.push(f64::from_bits(*seconds));
