@@ -126,6 +126,19 @@ typedef struct {
 // Called after the evaluation at the start and after every step. Returns 0 to go on, or another number to end the run.
 typedef int (*bundlenet_observe)(void *user, const bundlenet_step *step);
 
+// A convex combination of the solutions of all components, with the weights of their cuts. It satisfies relaxed rows
+// as far as the run got. The arrays belong to the solver: they are valid until its next run, or until it is freed.
+typedef struct {
+    // Cost in the objective of the problem.
+    double cost;
+    // Number of entries of the arrays.
+    size_t count;
+    // Variables that are not 0, in ascending order.
+    const uint32_t *variables;
+    // Their values.
+    const double *values;
+} bundlenet_primal;
+
 // Result of a run. Values are in the sense of the function. The arrays belong to the solver: they are valid until its
 // next run, or until it is freed.
 typedef struct {
@@ -165,15 +178,29 @@ typedef struct {
 extern "C" {
 #endif // __cplusplus
 
-// Version of the library, as `"0.1.0"`. It is never freed.
+// Version of the library, as `"0.2.0"`. It is never freed.
 const char *bundlenet_version(void);
 
 // Appends the next component: its value at the point, and the nonzero entries of a subgradient there.
+//
+// A caller with all components in arrays saves time by `bundlenet_minorants_push_all`.
 bundlenet_code bundlenet_minorants_push(bundlenet_minorants *minorants,
                                         double value,
                                         size_t count,
                                         const uint32_t *coordinates,
                                         const double *entries);
+
+// Appends the next `count` components, all at once: their values at the point, and the nonzero entries of their
+// subgradients there, one after the other. The entries of component `i` begin where those of the one before end, the
+// first at 0, and end before `ends[i]`. So both arrays of entries have `ends[count - 1]` numbers.
+//
+// Ends that are not in order are the error `BUNDLENET_CODE_LENGTH`, and nothing is appended.
+bundlenet_code bundlenet_minorants_push_all(bundlenet_minorants *minorants,
+                                            size_t count,
+                                            const double *values,
+                                            const size_t *ends,
+                                            const uint32_t *coordinates,
+                                            const double *entries);
 
 // Appends the next component, whose value is known as an interval: `cut` is the value of the minorant at the point,
 // `bound` the other end. A subproblem that a MIP solver ended at a gap has its incumbent as `cut` and its dual bound
@@ -191,6 +218,18 @@ bundlenet_code bundlenet_minorants_push_more(bundlenet_minorants *minorants,
                                              size_t count,
                                              const uint32_t *coordinates,
                                              const double *entries);
+
+// Appends the solution behind the next cut that has none yet: its cost in the objective of the problem, and its
+// variables that are not 0. After `bundlenet_minorants_push_more` it is that of a further cut. The caller numbers the
+// variables; two components have none in common.
+//
+// A run needs a solution of each component after `bundlenet_solver_set_primal`; it uses further cuts if all of them
+// have one. The error `BUNDLENET_CODE_LENGTH`: there are more solutions than cuts.
+bundlenet_code bundlenet_minorants_solution(bundlenet_minorants *minorants,
+                                            double cost,
+                                            size_t count,
+                                            const uint32_t *variables,
+                                            const double *values);
 
 // A solver for a function of `dim` variables: all free, to minimise, without a callback. Free it with
 // `bundlenet_solver_free`.
@@ -265,6 +304,14 @@ bundlenet_code bundlenet_solver_set_number(bundlenet_solver *solver, const char 
 
 // Sets a callback that sees every step and may end a run. NULL removes it.
 bundlenet_code bundlenet_solver_set_observer(bundlenet_solver *solver, bundlenet_observe observe, void *user);
+
+// Lets runs keep a solution for each cut (`keeps` is 1), or not (0, as at first). The function has to be a sum of
+// components, whose callback calls `bundlenet_minorants_solution` for each minorant.
+bundlenet_code bundlenet_solver_set_primal(bundlenet_solver *solver, int keeps);
+
+// Writes the primal solution of the last run. The error `BUNDLENET_CODE_SETTING`: the run kept no solutions, or had no
+// step.
+bundlenet_code bundlenet_solver_primal(bundlenet_solver *solver, bundlenet_primal *primal);
 
 // Ends the run in progress after its evaluation in progress, or the next run if there is none. Any thread may call it.
 bundlenet_code bundlenet_solver_interrupt(bundlenet_solver *solver);

@@ -55,6 +55,12 @@ public:
         if (at.size() != entries.size()) check(BUNDLENET_CODE_LENGTH);
         check(bundlenet_minorants_push_within(list, cut, bound, at.size(), at.data(), entries.data()));
     }
+    void push_all(const std::vector<double> &values, const std::vector<std::size_t> &ends,
+                  const std::vector<uint32_t> &at, const std::vector<double> &entries) {
+        const std::size_t count = ends.empty() ? 0 : ends.back();
+        if (values.size() != ends.size() || at.size() != count || entries.size() != count) check(BUNDLENET_CODE_LENGTH);
+        check(bundlenet_minorants_push_all(list, values.size(), values.data(), ends.data(), at.data(), entries.data()));
+    }
 };
 
 /// A solver of one function. The callbacks get `dim` numbers of the point.

@@ -2,7 +2,7 @@
 
 use std::ffi::{c_int, c_void};
 
-use bundlenet::{Domain, Interval, Oracle, OracleError, SumOracle};
+use bundlenet::{Domain, Interval, Oracle, OracleError, PrimalOracle, Solutions, SumOracle};
 
 use crate::minorants::Minorants;
 
@@ -110,6 +110,10 @@ pub(crate) struct Callbacks {
     pub(crate) wish: Callback<Wish>,
     /// Answers of components; its memory is used again.
     pub(crate) answers: Minorants,
+    /// Whether runs keep the solutions of components.
+    pub(crate) keeps_solutions: bool,
+    /// Number of further cuts of the last evaluation.
+    further_cuts: usize,
 }
 
 impl Callbacks {
@@ -129,6 +133,8 @@ impl Callbacks {
             reprice: Callback::none(),
             wish: Callback::none(),
             answers: Minorants::default(),
+            keeps_solutions: false,
+            further_cuts: 0,
         }
     }
 
@@ -139,10 +145,13 @@ impl Callbacks {
         which: &[usize],
         point: &[f64],
     ) -> Result<(), OracleError> {
-        self.answers.list.clear();
+        self.answers.clear();
         let (function, user) = callback.get()?;
+        let (dim, at, count, numbers) = (point.len(), point.as_ptr(), which.len(), which.as_ptr());
         // SAFETY: the caller's function takes these arguments; all pointers are valid during the call.
-        done(unsafe { function(user, point.len(), point.as_ptr(), which.len(), which.as_ptr(), &raw mut self.answers) })
+        let returned = unsafe { function(user, dim, at, count, numbers, &raw mut self.answers) };
+        self.further_cuts = if self.keeps_solutions { self.answers.list.more().count() } else { 0 };
+        done(returned)
     }
 
     /// Value and subgradient of the sum of all components.
@@ -156,6 +165,8 @@ impl Callbacks {
         let asked = self.ask(callback, &all, point);
         self.components = all;
         asked?;
+        // An evaluation of the whole function has no further cuts.
+        self.answers.solutions[1].clear();
         let list = &self.answers.list;
         if list.len() != self.components.len() {
             return Err(format!("expected {} components, found {}", self.components.len(), list.len()).into());
@@ -242,6 +253,21 @@ impl Oracle for Callbacks {
 
     fn as_sum(&mut self) -> Option<&mut dyn SumOracle> {
         matches!(self.form, Form::Components(_)).then_some(self as &mut dyn SumOracle)
+    }
+
+    fn as_primal(&mut self) -> Option<&mut dyn PrimalOracle> {
+        let has_solutions = self.keeps_solutions && matches!(self.form, Form::Components(_));
+        has_solutions.then_some(self as &mut dyn PrimalOracle)
+    }
+}
+
+impl PrimalOracle for Callbacks {
+    fn write_solutions(&mut self, solutions: &mut Solutions) {
+        let [firsts, further] = &self.answers.solutions;
+        solutions.append(firsts);
+        if further.len() == self.further_cuts {
+            solutions.append(further);
+        }
     }
 }
 

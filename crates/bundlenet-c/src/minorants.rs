@@ -12,6 +12,18 @@ use crate::code::Code;
 #[derive(Default)]
 pub struct Minorants {
     pub(crate) list: bundlenet::Minorants,
+    /// Solutions of the components in order, and of further cuts in order.
+    pub(crate) solutions: [bundlenet::Solutions; 2],
+    /// Whether the last cut is a further one.
+    is_further: bool,
+}
+
+impl Minorants {
+    pub(crate) fn clear(&mut self) {
+        self.list.clear();
+        self.solutions.iter_mut().for_each(bundlenet::Solutions::clear);
+        self.is_further = false;
+    }
 }
 
 /// Coordinates and entries of a subgradient of the caller.
@@ -29,7 +41,8 @@ unsafe fn push(
     put: impl FnOnce(&mut bundlenet::Minorants, Pairs<'_>),
 ) -> Code {
     // SAFETY: as for the caller.
-    let Some(Minorants { list }) = (unsafe { minorants.as_mut() }) else { return Code::Null };
+    let Some(Minorants { list, is_further, .. }) = (unsafe { minorants.as_mut() }) else { return Code::Null };
+    *is_further = false;
     if count == 0 {
         put(list, [].iter().copied().zip([].iter().copied()));
         return Code::Ok;
@@ -44,6 +57,8 @@ unsafe fn push(
 }
 
 /// Appends the next component: its value at the point, and the nonzero entries of a subgradient there.
+///
+/// A caller with all components in arrays saves time by `bundlenet_minorants_push_all`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn bundlenet_minorants_push(
     minorants: *mut Minorants,
@@ -52,8 +67,62 @@ pub unsafe extern "C" fn bundlenet_minorants_push(
     coordinates: *const u32,
     entries: *const f64,
 ) -> Code {
+    // SAFETY: the caller passes a list or NULL.
+    let Some(Minorants { list, is_further, .. }) = (unsafe { minorants.as_mut() }) else { return Code::Null };
+    *is_further = false;
+    if count == 0 {
+        list.push_slices(value, &[], &[]);
+        return Code::Ok;
+    }
+    if coordinates.is_null() || entries.is_null() {
+        return Code::Null;
+    }
     // SAFETY: the caller promises `count` entries of both arrays.
-    unsafe { push(minorants, count, coordinates, entries, |list, pairs| list.push(value, pairs)) }
+    let (coordinates, entries) = unsafe { (from_raw_parts(coordinates, count), from_raw_parts(entries, count)) };
+    list.push_slices(value, coordinates, entries);
+    Code::Ok
+}
+
+/// Appends the next `count` components, all at once: their values at the point, and the nonzero entries of their
+/// subgradients there, one after the other. The entries of component `i` begin where those of the one before end, the
+/// first at 0, and end before `ends[i]`. So both arrays of entries have `ends[count - 1]` numbers.
+///
+/// Ends that are not in order are the error `BUNDLENET_CODE_LENGTH`, and nothing is appended.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn bundlenet_minorants_push_all(
+    minorants: *mut Minorants,
+    count: usize,
+    values: *const f64,
+    ends: *const usize,
+    coordinates: *const u32,
+    entries: *const f64,
+) -> Code {
+    // SAFETY: the caller passes a list or NULL.
+    let Some(Minorants { list, is_further, .. }) = (unsafe { minorants.as_mut() }) else { return Code::Null };
+    *is_further = false;
+    if count == 0 {
+        return Code::Ok;
+    }
+    if values.is_null() || ends.is_null() {
+        return Code::Null;
+    }
+    // SAFETY: the caller promises `count` entries of both arrays.
+    let (values, ends) = unsafe { (from_raw_parts(values, count), from_raw_parts(ends, count)) };
+    if !ends.is_sorted() {
+        return Code::Length;
+    }
+    let all = ends[count - 1];
+    if all == 0 {
+        list.push_all(values, ends, &[], &[]);
+        return Code::Ok;
+    }
+    if coordinates.is_null() || entries.is_null() {
+        return Code::Null;
+    }
+    // SAFETY: the caller promises as many entries of both arrays as the last end says.
+    let (coordinates, entries) = unsafe { (from_raw_parts(coordinates, all), from_raw_parts(entries, all)) };
+    list.push_all(values, ends, coordinates, entries);
+    Code::Ok
 }
 
 /// Appends the next component, whose value is known as an interval: `cut` is the value of the minorant at the point,
@@ -86,5 +155,44 @@ pub unsafe extern "C" fn bundlenet_minorants_push_more(
         return Code::Length;
     }
     // SAFETY: the caller promises `count` entries of both arrays.
-    unsafe { push(minorants, count, coordinates, entries, |list, pairs| list.push_more(value, pairs)) }
+    let code = unsafe { push(minorants, count, coordinates, entries, |list, pairs| list.push_more(value, pairs)) };
+    // SAFETY: the list is valid or NULL.
+    if let (Code::Ok, Some(minorants)) = (code, unsafe { minorants.as_mut() }) {
+        minorants.is_further = true;
+    }
+    code
+}
+
+/// Appends the solution behind the next cut that has none yet: its cost in the objective of the problem, and its
+/// variables that are not 0. After `bundlenet_minorants_push_more` it is that of a further cut. The caller numbers the
+/// variables; two components have none in common.
+///
+/// A run needs a solution of each component after `bundlenet_solver_set_primal`; it uses further cuts if all of them
+/// have one. The error `BUNDLENET_CODE_LENGTH`: there are more solutions than cuts.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn bundlenet_minorants_solution(
+    minorants: *mut Minorants,
+    cost: f64,
+    count: usize,
+    variables: *const u32,
+    values: *const f64,
+) -> Code {
+    // SAFETY: the caller passes a list or NULL.
+    let Some(Minorants { list, solutions, is_further }) = (unsafe { minorants.as_mut() }) else { return Code::Null };
+    let cuts = if *is_further { list.more().count() } else { list.len() };
+    let solutions = &mut solutions[usize::from(*is_further)];
+    if solutions.len() >= cuts {
+        return Code::Length;
+    }
+    if count == 0 {
+        solutions.push(cost, []);
+        return Code::Ok;
+    }
+    if variables.is_null() || values.is_null() {
+        return Code::Null;
+    }
+    // SAFETY: the caller promises `count` entries of both arrays.
+    let (variables, values) = unsafe { (from_raw_parts(variables, count), from_raw_parts(values, count)) };
+    solutions.push(cost, variables.iter().copied().zip(values.iter().copied()));
+    Code::Ok
 }

@@ -63,6 +63,21 @@ impl Outcome {
     }
 }
 
+/// A convex combination of the solutions of all components, with the weights of their cuts. It satisfies relaxed rows
+/// as far as the run got. The arrays belong to the solver: they are valid until its next run, or until it is freed.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct Primal {
+    /// Cost in the objective of the problem.
+    pub cost: f64,
+    /// Number of entries of the arrays.
+    pub count: usize,
+    /// Variables that are not 0, in ascending order.
+    pub variables: *const u32,
+    /// Their values.
+    pub values: *const f64,
+}
+
 /// A step, as an observer sees it. Values are in the sense of the function.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]

@@ -11,7 +11,7 @@ use crate::callbacks::{
     Callback, Callbacks, Evaluate, EvaluateComponents, EvaluateWithin, Form, Observe, Reprice, Wish,
 };
 use crate::code::{Code, Sense};
-use crate::outcome::{Outcome, Step};
+use crate::outcome::{Outcome, Primal, Step};
 use crate::settings::{Given, NamedSettings};
 use crate::state::State;
 
@@ -27,6 +27,8 @@ struct Content {
     observer: Callback<Observe>,
     /// The result of the last run. The arrays that the caller sees are in it.
     solution: Option<Solution>,
+    /// Variables and values of its primal solution.
+    primal: (Vec<u32>, Vec<f64>),
 }
 
 /// A solver for a function of `dim` variables: all free, to minimise, without a callback. Free it with
@@ -38,6 +40,7 @@ pub extern "C" fn bundlenet_solver_new(dim: usize) -> *mut Solver {
         settings: NamedSettings::default(),
         observer: Callback::none(),
         solution: None,
+        primal: (vec![], vec![]),
     };
     Box::into_raw(Box::new(Solver { content: Guarded::new(content), interrupt: AtomicBool::new(false) }))
 }
@@ -343,6 +346,37 @@ pub unsafe extern "C" fn bundlenet_solver_set_observer(
     })
 }
 
+/// Lets runs keep a solution for each cut (`keeps` is 1), or not (0, as at first). The function has to be a sum of
+/// components, whose callback calls `bundlenet_minorants_solution` for each minorant.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn bundlenet_solver_set_primal(solver: *mut Solver, keeps: c_int) -> Code {
+    // SAFETY: the caller passes a solver or NULL.
+    let Some(solver) = (unsafe { solver.as_ref() }) else { return Code::Null };
+    solver.content.run(|content| {
+        content.function.keeps_solutions = keeps != 0;
+        content.settings.settings.primal = keeps != 0;
+        Ok(())
+    })
+}
+
+/// Writes the primal solution of the last run. The error `BUNDLENET_CODE_SETTING`: the run kept no solutions, or had no
+/// step.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn bundlenet_solver_primal(solver: *mut Solver, primal: *mut Primal) -> Code {
+    // SAFETY: the caller passes a solver or NULL, and room for a solution or NULL.
+    let (solver, primal) = unsafe { (solver.as_ref(), primal.as_mut()) };
+    let Some(solver) = solver else { return Code::Null };
+    solver.content.run(|content| {
+        let primal = primal.ok_or_else(|| Failure::null("primal"))?;
+        let found = content.solution.as_ref().and_then(|solution| solution.primal.as_ref());
+        let none = || Failure::new(Code::Setting, "primal: expected a run that keeps solutions, found none");
+        let cost = found.ok_or_else(none)?.cost;
+        let (variables, values) = &content.primal;
+        *primal = Primal { cost, count: values.len(), variables: variables.as_ptr(), values: values.as_ptr() };
+        Ok(())
+    })
+}
+
 /// Ends the run in progress after its evaluation in progress, or the next run if there is none. Any thread may call it.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn bundlenet_solver_interrupt(solver: *mut Solver) -> Code {
@@ -385,6 +419,7 @@ pub unsafe extern "C" fn bundlenet_solve(
             *result = Outcome::of(solution);
         }
         failed = solution.failure.take();
+        content.primal = solution.primal.iter().flat_map(|primal| primal.variables.iter().copied()).unzip();
         Ok(())
     });
     if let Some(failure) = failed {

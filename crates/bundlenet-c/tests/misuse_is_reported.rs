@@ -73,6 +73,15 @@ unsafe extern "C" fn outside(
         assert_eq!(bundlenet_minorants_push_more(list, 1.0, 0, null(), null()), Code::Length);
         assert_eq!(bundlenet_minorants_push(list, 1.0, 1, null(), &entry), Code::Null);
         assert_eq!(bundlenet_minorants_push(null_mut(), 1.0, 0, null(), null()), Code::Null);
+        let (values, ends) = ([1.0, 2.0], [1, 0]);
+        let push_all = |list, values, ends: &[usize; 2], coordinates, entries| {
+            bundlenet_minorants_push_all(list, 2, values, ends.as_ptr(), coordinates, entries)
+        };
+        assert_eq!(push_all(list, values.as_ptr(), &ends, &coordinate, &entry), Code::Length);
+        assert_eq!(push_all(list, values.as_ptr(), &[0, 1], null(), &entry), Code::Null);
+        assert_eq!(push_all(list, null(), &[0, 1], &coordinate, &entry), Code::Null);
+        assert_eq!(push_all(null_mut(), values.as_ptr(), &[0, 1], &coordinate, &entry), Code::Null);
+        assert_eq!(bundlenet_minorants_push_all(list, 0, null(), null(), null(), null()), Code::Ok);
         assert_eq!(bundlenet_minorants_push(list, 1.0, 1, &coordinate, &entry), Code::Ok);
     }
     0

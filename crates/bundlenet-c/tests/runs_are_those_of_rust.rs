@@ -57,6 +57,15 @@ unsafe extern "C" fn components(
 ) -> c_int {
     // SAFETY: the test passes pieces, the solver the arrays.
     let (pieces, x, which) = unsafe { (&*user.cast::<Pieces>(), *point, std::slice::from_raw_parts(which, count)) };
+    if pieces.width == 0.0 && count > 1 {
+        let (values, slopes): (Vec<f64>, Vec<f64>) = which.iter().map(|&component| pieces.at(component, x)).unzip();
+        let (ends, zeros): (Vec<usize>, Vec<u32>) = (1..=count).map(|end| (end, 0)).unzip();
+        let (values, ends) = (values.as_ptr(), ends.as_ptr());
+        // SAFETY: the arrays have an entry for each component.
+        let code = unsafe { bundlenet_minorants_push_all(list, count, values, ends, zeros.as_ptr(), slopes.as_ptr()) };
+        assert_eq!(code, Code::Ok);
+        return 0;
+    }
     for &component in which {
         let (value, slope) = pieces.at(component, x);
         // SAFETY: the arrays have one entry.
@@ -228,5 +237,58 @@ fn states_go_to_files_and_back() {
         bundlenet_solver_free(solver);
         bundlenet_state_free(state);
         bundlenet_state_free(read);
+    }
+}
+
+/// A knapsack for each of two bins, as `max over x in {0, 1} of (profit - u) x`, with a solution for each cut. The
+/// relaxed row lets the item be in one bin.
+unsafe extern "C" fn bins(
+    _user: *mut c_void,
+    _dim: usize,
+    point: *const f64,
+    count: usize,
+    which: *const usize,
+    list: *mut Minorants,
+) -> c_int {
+    // SAFETY: the solver passes valid pointers.
+    let (u, which) = unsafe { (*point, std::slice::from_raw_parts(which, count)) };
+    for &bin in which {
+        let (profit, variable) = ([5.0, 3.0][bin], bin as u32);
+        let taken = usize::from(profit > u);
+        // SAFETY: the arrays have one entry, the list is valid.
+        unsafe {
+            assert_eq!(bundlenet_minorants_push(list, (profit - u).max(0.0), taken, &0, &-1.0), Code::Ok);
+            let cost = profit * taken as f64;
+            assert_eq!(bundlenet_minorants_solution(list, cost, taken, &variable, &1.0), Code::Ok);
+            assert_eq!(bundlenet_minorants_solution(list, cost, taken, &variable, &1.0), Code::Length);
+        }
+    }
+    0
+}
+
+/// The convex combination of solutions satisfies the relaxed row and has the value of the dual.
+#[test]
+fn primal_solutions_are_returned() {
+    let solver = bundlenet_solver_new(1);
+    let mut primal = std::mem::MaybeUninit::<Primal>::uninit();
+    // SAFETY: all pointers are valid; the solution is written if there is no error.
+    unsafe {
+        assert_eq!(bundlenet_solver_set_components(solver, 2, Some(bins), std::ptr::null_mut()), Code::Ok);
+        assert_eq!(bundlenet_solver_set_linear(solver, 1, &1.0), Code::Ok);
+        assert_eq!(bundlenet_solver_set_box(solver, 1, &0.0, std::ptr::null()), Code::Ok);
+        assert_eq!(bundlenet_solver_primal(solver, primal.as_mut_ptr()), Code::Setting);
+        assert_eq!(bundlenet_solver_set_primal(solver, 1), Code::Ok);
+        let mut result = std::mem::MaybeUninit::uninit();
+        let code = bundlenet_solve(solver, 0, std::ptr::null(), std::ptr::null_mut(), result.as_mut_ptr());
+        assert_eq!(code, Code::Ok);
+        assert!((result.assume_init().value - 5.0).abs() < 1e-6);
+        assert_eq!(bundlenet_solver_primal(solver, std::ptr::null_mut()), Code::Null);
+        assert_eq!(bundlenet_solver_primal(solver, primal.as_mut_ptr()), Code::Ok);
+        let Primal { cost, count, variables, values } = primal.assume_init();
+        let variables = std::slice::from_raw_parts(variables, count);
+        let values = std::slice::from_raw_parts(values, count);
+        let both: f64 = values.iter().sum();
+        assert!((cost - 5.0).abs() < 1e-5 && variables[0] == 0 && both < 1.0 + 1e-6, "{cost} {variables:?} {values:?}");
+        bundlenet_solver_free(solver);
     }
 }

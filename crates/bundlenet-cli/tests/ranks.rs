@@ -88,6 +88,46 @@ fn components_over_ranks_have_the_same_bytes() {
     assert!(!on_ranks(2, &arguments).1.contains("do not pay"));
 }
 
+/// A model with blocks of two rows each, so HiGHS solves them, and of unequal sizes.
+#[cfg(feature = "mip")]
+fn model_with_blocks() -> String {
+    let number = |block: usize, column: usize, of: usize| 3 + (block * 7 + column * 13 + of * 5) % 11;
+    let sizes: Vec<usize> = (0..7).map(|block| 4 + 3 * (block % 3)).collect();
+    let terms = |block: usize, of: usize| {
+        (0..sizes[block])
+            .map(|column| format!("+ {} x{block}_{column} ", number(block, column, of)))
+            .collect::<String>()
+    };
+    let all = |of: usize| (0..sizes.len()).map(|block| terms(block, of)).collect::<String>();
+    let mut text = format!("Maximize\n obj: {}\nSubject To\n", all(0));
+    (1..4).for_each(|row| text += &format!(" link_{row}: {} <= {}\n", all(row), 90 + 10 * row));
+    for (block, size) in sizes.iter().enumerate() {
+        (4..6).for_each(|row| text += &format!(" cap_{block}_{row}: {} <= {}\n", terms(block, row), 3 * size + row));
+    }
+    let names = sizes.iter().enumerate().flat_map(|(block, size)| (0..*size).map(move |at| format!(" x{block}_{at}")));
+    text + "Binary\n" + &names.collect::<String>() + "\nEnd\n"
+}
+
+/// Blocks move between ranks with their memory.
+#[cfg(feature = "mip")]
+#[test]
+fn blocks_over_ranks_have_the_same_bytes() {
+    let folder = tempfile::tempdir().unwrap();
+    let (file, multipliers) = (folder.path().join("model.lp"), folder.path().join("multipliers.json"));
+    std::fs::write(&file, model_with_blocks()).unwrap();
+    let results = |ranks: usize| {
+        let mut arguments = vec!["solve", text(&file), "--relax=^link", "--json", "--quiet", "--steps=12"];
+        arguments.extend(["--save-multipliers", text(&multipliers)]);
+        let found = if ranks == 0 { success(&arguments) } else { on_ranks(ranks, &arguments).0 };
+        (timeless(&found), read(&multipliers))
+    };
+    let alone = results(0);
+    assert!(alone.0["blocks"] == 7 && alone.0["oracle_calls"].as_u64() > Some(3), "{}", alone.0);
+    for ranks in [2, 3] {
+        assert!(results(ranks) == alone, "{ranks} ranks");
+    }
+}
+
 #[test]
 fn files_over_ranks_have_the_same_lines() {
     let folder = tempfile::tempdir().unwrap();

@@ -10,9 +10,9 @@
 //! sign follows from the sense of the row. A row with two finite sides is an equation with a slack, which is a block.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use bundlenet::{Answer, Components, Domain, Fingerprint, OracleError, Sense};
+use bundlenet::{Answer, Components, Domain, Fingerprint, OracleError, Parts, Sense};
 
 use crate::block::{Block, Kind};
 use crate::error::Error;
@@ -106,12 +106,18 @@ impl BlockDual {
         columns.map(cost).collect()
     }
 
-    /// The solution of each block at a point, by column. Identical blocks have the same.
+    fn solver(&self, component: usize) -> MutexGuard<'_, Solver> {
+        self.components[component].solver.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The solution of each block at a point, by column. Identical blocks have the same. No block remembers its earlier
+    /// evaluations: other processes may have made them.
     pub(crate) fn solutions(&self, point: &[f64], columns: usize) -> Result<Vec<f64>, Error> {
         let mut all = vec![0.0; columns];
         for component in &self.components {
             let costs = self.costs_at(component, point);
             let mut solver = component.solver.lock().unwrap_or_else(PoisonError::into_inner);
+            solver.set_memory(&[]);
             let solved = solver.solve(&costs, f64::INFINITY, 0)?;
             for copy in &component.block.copies {
                 let values = copy.iter().zip(&solved.values);
@@ -202,8 +208,17 @@ impl Components for BlockDual {
         true
     }
 
-    /// HiGHS starts from its last solution of a block.
-    fn remembers(&self) -> bool {
-        true
+    /// HiGHS starts a mixed-integer block from its last solution, which can be moved, and a linear one from a basis.
+    fn parts(&self) -> Parts {
+        let has_linear = self.components.iter().any(|component| component.block.kind == Kind::Linear);
+        if has_linear { Parts::InOnePlace } else { Parts::WithMemory }
+    }
+
+    fn memory(&self, component: usize) -> Vec<f64> {
+        self.solver(component).memory().to_vec()
+    }
+
+    fn set_memory(&self, component: usize, memory: &[f64]) {
+        self.solver(component).set_memory(memory);
     }
 }

@@ -67,8 +67,23 @@ impl General {
         if self.is_linear { simplex } else { 20.0 * simplex }
     }
 
+    /// The last solution; empty if there is none.
+    pub(crate) fn memory(&self) -> &[f64] {
+        self.last.as_deref().unwrap_or_default()
+    }
+
+    /// Takes up the last solution of another solver of the same block, or forgets all if it is empty.
+    pub(crate) fn set_memory(&mut self, memory: &[f64]) {
+        self.highs.clear();
+        self.last = (memory.len() == self.part.columns.len() && !memory.is_empty()).then(|| memory.to_vec());
+    }
+
     /// Solves for new costs. The bound is within `accuracy` of the cost if HiGHS gets there.
     pub(crate) fn solve(&mut self, costs: &[f64], accuracy: f64) -> Result<Solved, Error> {
+        if !self.is_linear {
+            // Nothing of earlier runs counts but the last solution: that is the memory of the block.
+            self.highs.clear();
+        }
         self.highs.set_costs(costs);
         if !self.is_linear {
             self.ask_for(accuracy, costs);

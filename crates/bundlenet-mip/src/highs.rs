@@ -257,6 +257,12 @@ impl Highs {
         unsafe { c::Highs_changeColBounds(self.pointer, column as c_int, lower, upper) };
     }
 
+    /// Forgets all earlier runs. The model stays.
+    pub(crate) fn clear(&mut self) {
+        // SAFETY: a request without arguments.
+        unsafe { c::Highs_clearSolver(self.pointer) };
+    }
+
     /// Gives a solution to begin with.
     pub(crate) fn set_start(&mut self, values: &[f64]) {
         debug_assert_eq!(values.len(), self.columns);

@@ -1,7 +1,7 @@
 //! Stochastic programs in the format SMPS: a core model `.cor`, its periods `.tim` and its scenarios `.sto`.
 //!
-//! Supported are two periods in the order of the core model, and the sections `SCENARIOS` and `INDEP` with discrete
-//! values that replace those of the core.
+//! Supported are two periods in the order of the core model, and the sections `SCENARIOS`, `INDEP` and `BLOCKS` with
+//! discrete values that replace those of the core.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -135,7 +135,7 @@ struct Draft {
     changes: Vec<Change>,
 }
 
-/// A random number with its values and their probabilities.
+/// A random number, or a block of them, with its values and their probabilities.
 struct Element {
     key: String,
     values: Vec<(Vec<Change>, f64)>,
@@ -150,7 +150,8 @@ fn scenarios_of(model: &Model, objective: &str, file: &str, text: &str) -> Resul
         objective: objective.to_string(),
     };
     let (mut drafts, mut elements): (Vec<Draft>, Vec<Element>) = (vec![], vec![]);
-    let mut section = String::new();
+    // The block whose numbers follow.
+    let (mut section, mut open) = (String::new(), None);
     for line in lines(file, text) {
         if line.is_heading {
             section = heading(&line)?;
@@ -164,9 +165,16 @@ fn scenarios_of(model: &Model, objective: &str, file: &str, text: &str) -> Resul
                 draft.changes.extend(changes);
             }
             "INDEP" => core.independent(&line, &mut elements)?,
-            _ => return Err(line.wrong("a section SCENARIOS or INDEP")),
+            "BLOCKS" if line.is(0, "BL") => block(&line, &mut elements, &mut open)?,
+            "BLOCKS" => {
+                let value = open.and_then(|at: usize| elements[at].values.last_mut());
+                let (changes, _) = value.ok_or_else(|| line.wrong("a line BL before its numbers"))?;
+                changes.extend(core.changes(&line, &line.words)?);
+            }
+            _ => return Err(line.wrong("a section SCENARIOS, INDEP or BLOCKS")),
         }
     }
+    elements.iter().try_for_each(|element| same_places(file, element))?;
     if !elements.is_empty() {
         drafts = product(file, drafts, &elements)?;
     }
@@ -178,8 +186,45 @@ fn heading(line: &Line<'_>) -> Result<String, Error> {
     let is_usual = |word: &&str| ["DISCRETE", "REPLACE"].contains(&word.to_ascii_uppercase().as_str());
     match line.words[0].to_ascii_uppercase().as_str() {
         "STOCH" => Ok(String::new()),
-        name @ ("SCENARIOS" | "INDEP") if line.words[1..].iter().all(is_usual) => Ok(name.to_string()),
-        _ => Err(line.wrong("SCENARIOS or INDEP with DISCRETE values that REPLACE those of the core")),
+        name @ ("SCENARIOS" | "INDEP" | "BLOCKS") if line.words[1..].iter().all(is_usual) => Ok(name.to_string()),
+        _ => Err(line.wrong("SCENARIOS, INDEP or BLOCKS with DISCRETE values that REPLACE those of the core")),
+    }
+}
+
+/// A line `BL name period probability`: the next values of a block, which is a random vector. Blocks are independent.
+fn block(line: &Line<'_>, elements: &mut Vec<Element>, open: &mut Option<usize>) -> Result<(), Error> {
+    let expected = "BL, the name of a block, a period, a probability of at least 0";
+    let [_, name, _, probability] = line.words[..] else { return Err(line.wrong(expected)) };
+    let probability = line.number(probability, expected)?;
+    if probability < 0.0 {
+        return Err(line.wrong(expected));
+    }
+    // A name of INDEP has two words.
+    let known = elements.iter().position(|element| element.key == name);
+    let at = known.unwrap_or(elements.len());
+    if known.is_none() {
+        elements.push(Element { key: name.to_string(), values: vec![] });
+    }
+    elements[at].values.push((vec![], probability));
+    *open = Some(at);
+    Ok(())
+}
+
+/// An error unless all values of a random vector are for the same numbers: whether numbers that a later value leaves out
+/// are those of the first value or of the one before is not the same in all programs.
+fn same_places(file: &str, element: &Element) -> Result<(), Error> {
+    let places = |(changes, _): &(Vec<Change>, f64)| {
+        let mut places: Vec<String> = changes.iter().map(|(place, _)| format!("{place:?}")).collect();
+        places.sort_unstable();
+        places
+    };
+    let first = element.values.first().map(places);
+    match element.values.iter().position(|value| Some(places(value)) != first) {
+        Some(at) => {
+            let found = format!("other ones in value {}", at + 1);
+            Err(Error::content(file, format!("all values of block {} for the same numbers", element.key), found))
+        }
+        None => Ok(()),
     }
 }
 
@@ -260,7 +305,7 @@ impl Core<'_> {
 /// All combinations of independent values.
 fn product(file: &str, drafts: Vec<Draft>, elements: &[Element]) -> Result<Vec<Draft>, Error> {
     if !drafts.is_empty() {
-        return Err(Error::content(file, "either SCENARIOS or INDEP", "both"));
+        return Err(Error::content(file, "either SCENARIOS, or INDEP and BLOCKS", "both"));
     }
     let count = elements.iter().fold(1_usize, |count, element| count.saturating_mul(element.values.len()));
     if count > MOST_SCENARIOS {

@@ -61,10 +61,36 @@ impl Solver {
                     return Ok(solved);
                 }
                 // Too hard for a table and for our branch and bound.
-                self.means = Means::General(Box::new(General::new(&self.name, self.part.clone(), self.watch)?));
+                self.generalize()?;
                 self.solve(costs, accuracy, more)
             }
             Means::General(general) => general.solve(costs, accuracy),
+        }
+    }
+
+    /// From now on, HiGHS solves the block.
+    fn generalize(&mut self) -> Result<(), Error> {
+        self.means = Means::General(Box::new(General::new(&self.name, self.part.clone(), self.watch)?));
+        Ok(())
+    }
+
+    /// What the block remembers: the last solution of HiGHS. Empty if there is none.
+    pub(crate) fn memory(&self) -> &[f64] {
+        match &self.means {
+            Means::General(general) => general.memory(),
+            Means::Trivial | Means::Knapsack(_) => &[],
+        }
+    }
+
+    /// Goes on where another solver of the same block, with this memory, is.
+    pub(crate) fn set_memory(&mut self, memory: &[f64]) {
+        let is_new = !memory.is_empty() && !matches!(self.means, Means::General(_));
+        // HiGHS took the block in the other solver, so it does here.
+        if is_new && self.generalize().is_err() {
+            return;
+        }
+        if let Means::General(general) = &mut self.means {
+            general.set_memory(memory);
         }
     }
 }

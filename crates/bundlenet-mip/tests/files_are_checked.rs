@@ -18,6 +18,8 @@ const CORE: &str = "NAME T\nROWS\n N obj\n L land\n G need\nCOLUMNS\n M1 'MARKER
 const TIME: &str = "TIME T\nPERIODS IMPLICIT\n x obj ONE\n y need TWO\nENDATA\n";
 const SCENARIOS: &str = "STOCH T\nSCENARIOS DISCRETE\n SC A ROOT 0.25 TWO\n RHS need 1\n SC B 'ROOT' 0.75 TWO\n RHS need 6\n \
                          x need 1\n y obj 4\nENDATA\n";
+/// A random vector of two numbers.
+const BLOCKS: &str = "STOCH T\nBLOCKS DISCRETE\n BL B1 TWO 0.25\n RHS need 1\n y obj 4\n BL B1 TWO 0.75\n RHS need 6\n y obj 5\nENDATA\n";
 const INDEP: &str =
     "STOCH T\nINDEP DISCRETE\n RHS need 1 TWO 0.5\n RHS need 6 TWO 0.5\n y obj 4 0.25\n y obj 5 0.75\nENDATA\n";
 
@@ -112,6 +114,12 @@ fn stochastic_programs_are_read() {
     let independent = two_stage(CORE, TIME, INDEP).unwrap();
     let probabilities: Vec<f64> = independent.scenarios().iter().map(|it| it.probability).collect();
     assert_eq!(probabilities, [0.125, 0.375, 0.125, 0.375]);
+    let blocks = two_stage(CORE, TIME, BLOCKS).unwrap();
+    let numbers = |at: usize| {
+        let scenario = &blocks.scenarios()[at];
+        (scenario.model.rows[1].lower, scenario.model.columns[1].cost, scenario.probability)
+    };
+    assert!(blocks.scenarios().len() == 2 && numbers(0) == (1.0, 4.0, 0.25) && numbers(1) == (6.0, 5.0, 0.75));
     let off = SCENARIOS.replace("0.75", "0.74999");
     assert!(two_stage(CORE, TIME, &off).unwrap().warning().is_some_and(|text| text.contains("0.99999")));
 }
@@ -137,7 +145,10 @@ fn stochastic_files_that_do_not_fit_are_refused() {
         (TIME.to_string(), SCENARIOS.replace("need 6", "absent 6"), "t.sto, line 6: expected a row of the core model"),
         (TIME.to_string(), SCENARIOS.replace("0.75", "0.5"), "probabilities that add up to 1"),
         (TIME.to_string(), SCENARIOS.replace("'ROOT'", "Z"), "ROOT or an earlier scenario"),
-        (TIME.to_string(), SCENARIOS.replace("SCENARIOS DISCRETE", "BLOCKS DISCRETE"), "SCENARIOS or INDEP"),
+        (TIME.to_string(), SCENARIOS.replace("SCENARIOS DISCRETE", "NODES DISCRETE"), "SCENARIOS, INDEP or BLOCKS"),
+        (TIME.to_string(), SCENARIOS.replace("SCENARIOS DISCRETE", "BLOCKS DISCRETE"), "a line BL before"),
+        (TIME.to_string(), BLOCKS.replace(" y obj 5\n", ""), "for the same numbers"),
+        (TIME.to_string(), BLOCKS.replace("TWO 0.75", "0.75"), "BL, the name of a block"),
         (TIME.to_string(), SCENARIOS.replace("need 6", "need many"), "line 6"),
         (TIME.replace(" y need", " q need"), SCENARIOS.to_string(), "t.tim, line 4: expected a column"),
         (TIME.replace(" y need TWO\n", ""), SCENARIOS.to_string(), "expected two periods, found 1"),

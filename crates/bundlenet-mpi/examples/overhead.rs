@@ -1,14 +1,15 @@
 //! Time of an evaluation over ranks beside the slowest share: `mpirun -n 2 target/release/examples/overhead`.
 //!
-//! Components wait for a fixed time, so the slowest share is known. The transfer is that of as many bytes between two
-//! ranks by MPI alone.
+//! Components wait for a fixed time, so the slowest share is known. The transfer is that of the same messages by MPI
+//! alone, right after the sender has written them: a request of one number, an answer of records, coordinates and
+//! entries. Shares and overheads are the least and the median of all calls: other processes disturb the latter.
 
 use std::time::{Duration, Instant};
 
 use bundlenet::{Answer, Components, Minorants, OracleError, Parallel, SumOracle};
 use bundlenet_mpi::{Distributed, World, serve};
 use mpi::topology::SimpleCommunicator;
-use mpi::traits::{Communicator, Destination, Source};
+use mpi::traits::{Communicator, CommunicatorCollectives, Destination, Source};
 
 /// Evaluations of each measurement.
 const CALLS: usize = 400;
@@ -40,46 +41,58 @@ impl Components for Waiting {
     }
 }
 
-/// The least time in microseconds: other processes of the machine disturb the others.
-fn least(times: &[f64]) -> f64 {
-    1e6 * times.iter().copied().fold(f64::INFINITY, f64::min)
+/// The least and the median of times, in microseconds.
+fn typical(mut times: Vec<f64>) -> [f64; 2] {
+    times.sort_by(f64::total_cmp);
+    [0, times.len() / 2].map(|place| 1e6 * times[place])
 }
 
-/// Time of a message of some words from rank 1 to rank 0, half of a round trip with an empty answer.
-fn transfer(rank: usize, words: usize) -> f64 {
+/// Time of a message to rank 1 and of an answer with `records` words and a sparse vector of `entries` entries.
+fn transfer(rank: usize, records: usize, entries: usize) -> [f64; 2] {
     let world = SimpleCommunicator::world();
-    let (mut buffer, mut times) = (vec![0_u64; words], vec![]);
-    for _ in 0..CALLS {
+    let (mut words, mut coordinates, mut numbers) = (vec![0_u64; records], vec![0_u32; entries], vec![0.0; entries]);
+    let mut times = vec![];
+    for call in 0..CALLS {
+        if rank == 1 {
+            words.fill(call as u64);
+            coordinates.fill(call as u32);
+            numbers.fill(call as f64);
+        }
+        world.barrier();
         let begin = Instant::now();
         match rank {
             0 => {
                 let other = world.process_at_rank(1);
                 other.send(&[0_u64; 1][..]);
-                other.receive_into(&mut buffer[..]);
+                other.receive_into(&mut words[..]);
+                other.receive_into(&mut coordinates[..]);
+                other.receive_into(&mut numbers[..]);
                 times.push(begin.elapsed().as_secs_f64());
             }
             1 => {
                 let other = world.process_at_rank(0);
                 other.receive_into(&mut [0_u64; 1][..]);
-                other.send(&buffer[..]);
+                other.send(&words[..]);
+                other.send(&coordinates[..]);
+                other.send(&numbers[..]);
             }
             _ => {}
         }
     }
-    if rank == 0 { least(&times) } else { 0.0 }
+    if rank == 0 { typical(times) } else { [0.0; 2] }
 }
 
 fn main() {
     let Some(world) = World::start().filter(|world| world.size() > 1) else { return };
     if world.rank() == 0 {
-        println!("| components | entries | share us | transfer us | evaluation us | overhead us |");
+        println!("| components | entries | share us | transfer us | evaluation us | overhead us | median |");
     }
     for (count, entries, wait) in [(2, 10, 500), (16, 50, 100), (1000, 50, 4), (1000, 50, 20)] {
         let wait = Duration::from_micros(wait);
         let mut oracle = Parallel::new(Waiting { count, dim: 192, entries, wait });
-        // A record has 7 words beside its sparse vector.
-        let words = count.div_ceil(world.size()) * (7 + 2 * entries);
-        let transfer = transfer(world.rank(), words);
+        let others = count.div_ceil(world.size());
+        // A record has 7 words, an answer 3 before its records.
+        let transfer = transfer(world.rank(), 3 + 7 * others, entries * others);
         if world.rank() > 0 {
             serve(&world, &mut oracle);
             continue;
@@ -95,24 +108,25 @@ fn main() {
                 evaluate(&mut minorants);
                 times.push(begin.elapsed().as_secs_f64());
             }
-            least(&times)
+            typical(times)
         };
         let own = measure(&mut |minorants| {
-            for &component in &share {
-                oracle.evaluate_some(&[component], &point, minorants).expect("components that do not fail");
-            }
+            oracle.evaluate_some(&share, &point, minorants).expect("components that do not fail");
         });
         let mut distributed = Distributed::new(&world, &mut oracle);
         let all = measure(&mut |minorants| {
             distributed.evaluate_components(&point, minorants).expect("components that do not fail");
         });
-        let overhead = all - own - transfer;
-        println!("| {count} | {entries} | {own:.0} | {transfer:.1} | {all:.0} | {overhead:.1} |");
+        let overhead = [0, 1].map(|of| all[of] - own[of] - transfer[of]);
+        println!(
+            "| {count} | {entries} | {:.0} | {:.1} | {:.0} | {:.1} | {:.1} |",
+            own[0], transfer[0], all[0], overhead[0], overhead[1]
+        );
     }
     for words in [1, 1 << 20] {
-        let time = transfer(world.rank(), words);
+        let [time, _] = transfer(world.rank(), words, 0);
         if world.rank() == 0 {
-            println!("message of {} bytes and an answer of 8: {time:.1} us", 8 * words);
+            println!("message of 8 bytes and an answer of {}: {time:.1} us", 8 * words);
         }
     }
 }

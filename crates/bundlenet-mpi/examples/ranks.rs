@@ -7,15 +7,18 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use bundlenet::team::{Failed, Team, Workers};
-use bundlenet::{Answer, Components, Error, Method, OracleError, Parallel, Settings, Solution, Solver, SumOracle};
+use bundlenet::{
+    Answer, Components, Error, Method, OracleError, Parallel, Parts, Settings, Solution, Solver, SumOracle,
+};
 use bundlenet_mpi::{Distributed, World, serve};
 use bundlenet_problems::{Family, Generator};
 
 /// Maxima of lines with intervals, further cuts, solutions and multiplicities. Costs differ by component.
 struct Uneven {
     count: usize,
-    /// Evaluations of each component, if it remembers them.
-    visits: Option<Vec<AtomicUsize>>,
+    /// Evaluations of each component. It remembers them unless it can be evaluated anywhere.
+    visits: Vec<AtomicUsize>,
+    parts: Parts,
     fault: Fault,
     rank: usize,
 }
@@ -38,9 +41,8 @@ fn number(component: usize, line: usize, place: usize) -> f64 {
 }
 
 impl Uneven {
-    fn new(count: usize, remembers: bool, fault: Fault, rank: usize) -> Self {
-        let visits = remembers.then(|| (0..count).map(|_| AtomicUsize::new(0)).collect());
-        Self { count, visits, fault, rank }
+    fn new(count: usize, parts: Parts, fault: Fault, rank: usize) -> Self {
+        Self { count, visits: (0..count).map(|_| AtomicUsize::new(0)).collect(), parts, fault, rank }
     }
 
     fn slope(component: usize, line: usize) -> impl Iterator<Item = (u32, f64)> {
@@ -79,7 +81,8 @@ impl Components for Uneven {
         if component.is_multiple_of(8) {
             std::thread::sleep(Duration::from_micros(200));
         }
-        let visits = self.visits.as_ref().map_or(0, |visits| visits[component].fetch_add(1, Ordering::Relaxed));
+        let visits = self.visits[component].fetch_add(1, Ordering::Relaxed);
+        let visits = if self.parts == Parts::Anywhere { 0 } else { visits };
         let height = |line: usize| {
             let at = Self::slope(component, line).map(|(at, entry)| entry * point[at as usize]);
             at.sum::<f64>() + number(component, line, 9)
@@ -106,8 +109,16 @@ impl Components for Uneven {
         true
     }
 
-    fn remembers(&self) -> bool {
-        self.visits.is_some()
+    fn parts(&self) -> Parts {
+        self.parts
+    }
+
+    fn memory(&self, component: usize) -> Vec<f64> {
+        vec![self.visits[component].load(Ordering::Relaxed) as f64]
+    }
+
+    fn set_memory(&self, component: usize, memory: &[f64]) {
+        self.visits[component].store(memory[0] as usize, Ordering::Relaxed);
     }
 }
 
@@ -154,8 +165,8 @@ fn method(name: &str) -> Method {
 /// Runs of several methods on several sums.
 fn solve_all(world: &World, is_alone: bool) {
     for name in ["auto", "bundle", "adam"] {
-        for remembers in [false, true] {
-            let mut oracle = Parallel::new(Uneven::new(40, remembers, Fault::None, world.rank()));
+        for parts in [Parts::Anywhere, Parts::WithMemory, Parts::InOnePlace] {
+            let mut oracle = Parallel::new(Uneven::new(40, parts, Fault::None, world.rank()));
             solve(world, &mut oracle, method(name), 60, is_alone);
         }
         let problem = Generator::new(Family::Uc, 2).instance(1).expect("an instance").problem;
@@ -165,7 +176,7 @@ fn solve_all(world: &World, is_alone: bool) {
     let options =
         [("cuts", "component"), ("evaluate", "laggards")].map(|(name, value)| (name.to_string(), value.into()));
     let some = Method::with_options("bundle", options).expect("options of the bundle method");
-    let mut oracle = Parallel::new(Uneven::new(40, false, Fault::None, world.rank()));
+    let mut oracle = Parallel::new(Uneven::new(40, Parts::Anywhere, Fault::None, world.rank()));
     solve(world, &mut oracle, some, 60, is_alone);
     // All components in one call: rank 0 does it.
     let problem = Generator::new(Family::Ga10x100, 2).instance(1).expect("an instance").problem;
@@ -215,8 +226,8 @@ fn main() {
     assert!(world.neighbours() <= world.size());
     let (rank, task) = (world.rank(), arguments.get(1).map_or("", String::as_str));
     let fault = |fault| {
-        // The first shares are in turn, and components with a memory stay: rank 3 of 4 has component 7.
-        let mut oracle = Parallel::new(Uneven::new(40, true, fault, rank));
+        // The first shares are in turn, and these components stay: rank 3 of 4 has component 7.
+        let mut oracle = Parallel::new(Uneven::new(40, Parts::InOnePlace, fault, rank));
         solve(&world, &mut oracle, method("bundle"), 60, false);
     };
     match task {
@@ -229,7 +240,7 @@ fn main() {
         "wait" => {
             // A test kills a rank of this job.
             println!("{}", std::process::id());
-            let mut oracle = Parallel::new(Uneven::new(40, false, Fault::None, rank));
+            let mut oracle = Parallel::new(Uneven::new(40, Parts::Anywhere, Fault::None, rank));
             solve(&world, &mut oracle, method("adam"), usize::MAX, false);
         }
         _ => panic!("expected a task, found {task:?}"),

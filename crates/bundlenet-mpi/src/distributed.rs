@@ -1,7 +1,8 @@
 //! A sum whose components are evaluated by all ranks.
 //!
 //! Rank 0 runs the method. For each evaluation it sends one message to all: the request and the point. Every rank
-//! evaluates its share and sends one message back. Results are put together in the order of the components, so they do
+//! evaluates its share and sends three messages back: records, and the coordinates and entries of all subgradients. The
+//! latter two are sent and received as they lie in memory. Results are put together in the order of the components, so they do
 //! not depend on the shares.
 
 use std::time::Instant;
@@ -11,11 +12,11 @@ use bundlenet::{
     StructuredOracle, SumOracle,
 };
 use mpi::datatype::traits::Equivalence;
-use mpi::topology::SimpleCommunicator;
+use mpi::topology::Process;
 use mpi::traits::{Communicator, Destination, Root, Source};
 
 use crate::shares::Shares;
-use crate::wire::{Gathered, Words, put_records, put_text};
+use crate::wire::{Gathered, Numbers, PLAIN_RECORD, Results, Words, put_records, put_text};
 use crate::world::{World, communicator, rank_number};
 
 /// Time that an evaluation over ranks takes beside the evaluation of components, in seconds.
@@ -32,8 +33,17 @@ const END: u64 = 0;
 const ALL: u64 = 1;
 const SOME: u64 = 2;
 
+/// Flags of a request.
+const SOLUTIONS: u64 = 1;
+const SHARES: u64 = 2;
+const TIMES: u64 = 4;
+
 /// First word of an answer.
 const FAILED: u64 = 1;
+
+/// Words of an answer before the records: whether it failed, and the numbers of components and of entries of all their
+/// subgradients.
+const ANSWER_HEAD: usize = 3;
 
 /// Factor by which `ranks` ranks shorten an evaluation of a sum, as far as its stated work tells; at most 1 where ranks
 /// do not pay.
@@ -52,20 +62,21 @@ pub fn gain(oracle: &dyn SumOracle, ranks: usize) -> f64 {
 /// The other ranks call [`serve`] with an oracle of the same function. They are free again when this one is dropped.
 ///
 /// Results are the same, bit by bit, as those of the oracle alone. Shares are balanced by measured times between two
-/// evaluations, unless components remember their evaluations ([`Parts::InOnePlace`]). An oracle that evaluates all of
+/// evaluations. Components that remember their evaluations take their memory with them ([`Parts::WithMemory`]) or stay
+/// where they are ([`Parts::InOnePlace`]). An oracle that evaluates all of
 /// its components in one call ([`Parts::Together`]) does so on rank 0 alone.
 pub struct Distributed<'a> {
     world: &'a World,
     oracle: &'a mut dyn SumOracle,
     shares: Shares,
-    /// Whether the other ranks have yet to hear of the shares.
-    has_new_shares: bool,
+    /// Where components were before they moved, as long as the other ranks have yet to hear of it.
+    before: Option<Vec<u32>>,
     keeps_solutions: bool,
     /// Wished accuracy, infinite if there was no wish.
     accuracy: f64,
     request: Vec<u64>,
-    /// Answers of all ranks.
-    answers: Vec<Vec<u64>>,
+    answers: Vec<Answer>,
+    numbers: Numbers,
     /// Minorants of an evaluation of the whole function.
     minorants: Minorants,
     /// Solutions of the last evaluation; those of further cuts, in their order; the number of these cuts.
@@ -75,10 +86,22 @@ pub struct Distributed<'a> {
     helper: Helper,
 }
 
+/// The answer of a rank.
+#[derive(Clone, Default)]
+struct Answer {
+    words: Vec<u64>,
+    /// Of all subgradients. Those of the own share stay in the [`Helper`].
+    coordinates: Vec<u32>,
+    entries: Vec<f64>,
+}
+
 /// Memory for the evaluation of a share.
 #[derive(Default)]
 struct Helper {
+    /// Of the whole share.
     minorants: Minorants,
+    /// Of the components that are evaluated at once.
+    part: Minorants,
     solutions: Solutions,
     share: Vec<usize>,
 }
@@ -88,10 +111,11 @@ impl<'a> Distributed<'a> {
     pub fn new(world: &'a World, oracle: &'a mut dyn SumOracle) -> Self {
         let shares = Shares::new(oracle.component_count(), world.size(), oracle.parts() == Parts::InOnePlace);
         Self {
-            answers: vec![vec![]; world.size()],
+            answers: vec![Answer::default(); world.size()],
+            numbers: Numbers::default(),
             request: vec![],
             shares,
-            has_new_shares: false,
+            before: None,
             keeps_solutions: false,
             accuracy: f64::INFINITY,
             minorants: Minorants::new(),
@@ -118,67 +142,178 @@ impl<'a> Distributed<'a> {
 
     /// Sends a request. New shares, or the components of a request for some, follow in a message of their own.
     fn send(&mut self, kind: u64, point: &[f64], which: Option<&[usize]>) {
-        let extra = which.map_or(0, <[usize]>::len) + if self.has_new_shares { self.shares.owners().len() } else { 0 };
+        let before = self.before.take();
+        let owners = if before.is_some() { self.shares.owners() } else { &[] };
+        let extra = which.map_or(0, <[usize]>::len) + owners.len();
+        let flag = |flag: u64, is_set: bool| if is_set { flag } else { 0 };
+        let flags = flag(SOLUTIONS, self.keeps_solutions)
+            | flag(SHARES, before.is_some())
+            | flag(TIMES, self.shares.is_measured());
         self.request.clear();
-        let flags = u64::from(self.keeps_solutions) | u64::from(self.has_new_shares) << 1;
         self.request.extend([kind, extra as u64, flags, self.accuracy.to_bits()]);
         self.request.extend(point.iter().map(|entry| entry.to_bits()));
         self.request.resize(HEAD + self.oracle.dim(), 0);
-        let root = communicator();
-        let root = root.process_at_rank(0);
+        let world = communicator();
+        let root = world.process_at_rank(0);
         root.broadcast_into(&mut self.request[..]);
         if extra > 0 {
-            let owners = if self.has_new_shares { self.shares.owners() } else { &[] };
             let which = which.unwrap_or(&[]).iter().map(|&component| component as u32);
             let mut words: Vec<u32> = owners.iter().copied().chain(which).collect();
             root.broadcast_into(&mut words[..]);
         }
-        self.has_new_shares = false;
+        if let Some(before) = before {
+            move_memories(self.oracle, &before, self.shares.owners(), 0);
+        }
     }
 
     /// Evaluates all components, or the given ones, and appends their results in order.
     fn gather(&mut self, point: &[f64], which: Option<&[usize]>, minorants: &mut Minorants) -> Result<(), OracleError> {
+        let is_measured = self.shares.is_measured();
         self.send(if which.is_some() { SOME } else { ALL }, point, which);
         self.helper.choose(self.shares.owners(), 0, which);
-        let terms = Terms { rank: 0, keeps_solutions: self.keeps_solutions };
-        self.helper.evaluate(self.oracle, point, terms, &mut self.answers[0]);
+        let terms = Terms { rank: 0, keeps_solutions: self.keeps_solutions, is_measured };
+        let is_in_order = which.is_none() && self.shares.owners().is_sorted() && minorants.is_empty();
+        if is_in_order {
+            // The own share is written where it may stay.
+            std::mem::swap(minorants, &mut self.helper.part);
+            minorants.clear();
+        }
+        self.helper.evaluate(self.oracle, point, terms, &mut self.answers[0].words);
         let world = communicator();
         for (rank, answer) in self.answers.iter_mut().enumerate().skip(1) {
-            receive(&world, rank, answer);
+            receive_into(&world.process_at_rank(rank_number(rank)), &mut answer.words);
         }
         self.solutions.clear();
         self.further.clear();
+        if is_in_order && self.answers.iter().all(Answer::is_plain) {
+            self.join(minorants, is_measured);
+        } else {
+            self.merge(which, minorants, is_measured)?;
+        }
+        self.before = self.shares.balance();
+        self.further_cuts = minorants.more().count();
+        Ok(())
+    }
+
+    /// Puts plain results of consecutive components one after the other. Nothing is copied: the own share becomes the
+    /// list, and MPI writes into its end.
+    fn join(&mut self, minorants: &mut Minorants, is_measured: bool) {
+        std::mem::swap(minorants, &mut self.helper.minorants);
+        let (world, mut first) = (communicator(), 0);
+        for (rank, answer) in self.answers.iter().enumerate() {
+            self.numbers.read(&answer.words[ANSWER_HEAD..]);
+            let Numbers { seconds, values, bounds, ends } = &self.numbers;
+            if rank > 0 && !values.is_empty() {
+                let process = world.process_at_rank(rank_number(rank));
+                minorants.push_all_with(values, bounds, ends, |coordinates, entries| {
+                    receive_entries(&process, coordinates, entries);
+                });
+            }
+            for (place, &seconds) in seconds.iter().enumerate().filter(|_| is_measured) {
+                self.shares.measure(first + place, seconds);
+            }
+            first += seconds.len();
+        }
+    }
+
+    /// Puts results in the order of the components.
+    fn merge(
+        &mut self,
+        which: Option<&[usize]>,
+        minorants: &mut Minorants,
+        is_measured: bool,
+    ) -> Result<(), OracleError> {
+        let world = communicator();
+        for (rank, answer) in self.answers.iter_mut().enumerate().skip(1) {
+            let count = answer.entry_count();
+            answer.coordinates.resize(count, 0);
+            answer.entries.resize(count, 0.0);
+            let process = world.process_at_rank(rank_number(rank));
+            receive_entries(&process, &mut answer.coordinates, &mut answer.entries);
+        }
         first_failure(&self.answers)?;
-        let mut answers: Vec<Words<'_>> = self.answers.iter().map(|answer| Words(&answer[1..])).collect();
+        let mut results: Vec<Results<'_>> = self.answers.iter().map(Answer::results).collect();
+        (results[0].coordinates, results[0].entries) = self.helper.minorants.subgradients();
         let mut gathered = Gathered { minorants, solutions: &mut self.solutions, further: &mut self.further };
         let count = which.map_or(self.shares.owners().len(), <[usize]>::len);
         for place in 0..count {
             let component = which.map_or(place, |which| which[place]);
             let owner = self.shares.owners()[component] as usize;
-            let seconds = answers[owner].record(&mut gathered);
-            self.shares.measure(component, seconds);
+            let seconds = results[owner].read(&mut gathered);
+            if is_measured {
+                self.shares.measure(component, seconds);
+            }
         }
-        self.has_new_shares = self.shares.balance();
-        self.further_cuts = minorants.more().count();
         Ok(())
     }
 }
 
+impl Answer {
+    /// Whether it is no failure, and has no solutions and no further cuts.
+    fn is_plain(&self) -> bool {
+        let components = self.words.get(1).and_then(|&count| usize::try_from(count).ok());
+        let words = components.map(|components| ANSWER_HEAD + PLAIN_RECORD * components);
+        self.words.first() != Some(&FAILED) && words == Some(self.words.len())
+    }
+
+    /// Number of entries of all subgradients.
+    fn entry_count(&self) -> usize {
+        match self.words[..] {
+            [FAILED, ..] => 0,
+            [_, _, count, ..] => usize::try_from(count).unwrap_or(0),
+            _ => 0,
+        }
+    }
+
+    fn results(&self) -> Results<'_> {
+        let records = Words(self.words.get(ANSWER_HEAD..).unwrap_or_default());
+        Results { words: records, coordinates: &self.coordinates, entries: &self.entries }
+    }
+}
+
 /// The failure of the first component in order that failed.
-fn first_failure(answers: &[Vec<u64>]) -> Result<(), OracleError> {
-    let failed = answers.iter().enumerate().filter(|(_, answer)| answer.first() == Some(&FAILED));
-    let first = failed.min_by_key(|(_, answer)| answer.get(1).copied());
-    let Some((rank, answer)) = first else { return Ok(()) };
-    let (component, message) = (answer[1], Words(&answer[2..]).text());
+fn first_failure(answers: &[Answer]) -> Result<(), OracleError> {
+    let words = answers.iter().map(|answer| &answer.words).enumerate();
+    let failed = words.filter(|(_, words)| words.first() == Some(&FAILED));
+    let first = failed.min_by_key(|(_, words)| words.get(1).copied());
+    let Some((rank, words)) = first else { return Ok(()) };
+    let (component, message) = (words[1], Words(&words[2..]).text());
     Err(format!("rank {rank}, component {component}: {message}").into())
 }
 
-/// Receives an answer.
-fn receive(world: &SimpleCommunicator, rank: usize, answer: &mut Vec<u64>) {
-    let (message, status) = world.process_at_rank(rank_number(rank)).matched_probe();
-    let count = usize::try_from(status.count(u64::equivalent_datatype())).unwrap_or(0);
-    answer.resize(count, 0);
-    message.matched_receive_into(&mut answer[..]);
+/// Receives coordinates and entries of subgradients. There is no message if there are none.
+fn receive_entries(process: &Process<'_>, coordinates: &mut [u32], entries: &mut [f64]) {
+    if !entries.is_empty() {
+        process.receive_into(coordinates);
+        process.receive_into(entries);
+    }
+}
+
+/// Receives a message of any length.
+fn receive_into<T: Equivalence + Clone + Default>(process: &Process<'_>, list: &mut Vec<T>) {
+    let (message, status) = process.matched_probe();
+    let count = usize::try_from(status.count(T::equivalent_datatype())).unwrap_or(0);
+    list.resize(count, T::default());
+    message.matched_receive_into(&mut list[..]);
+}
+
+/// Sends what components remember from where they were to where they are, if they do. All ranks call it. They send and
+/// receive in the order of the components, so no two wait for each other.
+fn move_memories(oracle: &mut dyn SumOracle, before: &[u32], after: &[u32], rank: u32) {
+    if oracle.parts() != Parts::WithMemory {
+        return;
+    }
+    let world = communicator();
+    let process = |rank: u32| world.process_at_rank(rank_number(rank as usize));
+    let mut memory: Vec<f64> = vec![];
+    for (component, (&from, &to)) in before.iter().zip(after).enumerate().filter(|(_, (from, to))| from != to) {
+        if from == rank {
+            process(to).send(&oracle.memory(component)[..]);
+        } else if to == rank {
+            receive_into(&process(from), &mut memory);
+            oracle.set_memory(component, &memory);
+        }
+    }
 }
 
 /// How a share is evaluated.
@@ -186,6 +321,8 @@ fn receive(world: &SimpleCommunicator, rank: usize, answer: &mut Vec<u64>) {
 struct Terms {
     rank: u32,
     keeps_solutions: bool,
+    /// Whether the time of each component is taken.
+    is_measured: bool,
 }
 
 impl Helper {
@@ -198,13 +335,17 @@ impl Helper {
         }
     }
 
-    /// Evaluates the share and writes the answer.
+    /// Evaluates the share and writes the answer, but for the subgradients.
     fn evaluate(&mut self, oracle: &mut dyn SumOracle, point: &[f64], terms: Terms, answer: &mut Vec<u64>) {
         answer.clear();
-        answer.push(0);
-        let threads = rayon::current_num_threads();
-        let at_once = if threads > 1 { PER_THREAD * threads } else { 1 };
+        answer.resize(ANSWER_HEAD, 0);
+        self.minorants.clear();
         let share = std::mem::take(&mut self.share);
+        let at_once = match rayon::current_num_threads() {
+            _ if !terms.is_measured => share.len().max(1),
+            1 => 1,
+            threads => PER_THREAD * threads,
+        };
         for components in share.chunks(at_once) {
             let begin = Instant::now();
             if let Err((component, error)) = self.evaluate_some(oracle, components, point, terms) {
@@ -214,7 +355,14 @@ impl Helper {
                 break;
             }
             let seconds = begin.elapsed().as_secs_f64() / components.len() as f64;
-            put_records(answer, seconds, &self.minorants, &self.solutions);
+            put_records(answer, seconds, &self.part, &self.solutions);
+            if self.minorants.is_empty() {
+                std::mem::swap(&mut self.minorants, &mut self.part);
+            } else {
+                self.minorants.append(&self.part);
+            }
+            answer[1] = self.minorants.len() as u64;
+            answer[2] = self.minorants.subgradients().0.len() as u64;
         }
         self.share = share;
     }
@@ -227,19 +375,19 @@ impl Helper {
         point: &[f64],
         terms: Terms,
     ) -> Result<(), (usize, OracleError)> {
-        self.minorants.clear();
+        self.part.clear();
         self.solutions.clear();
-        if let Err(error) = oracle.evaluate_some(components, point, &mut self.minorants) {
+        if let Err(error) = oracle.evaluate_some(components, point, &mut self.part) {
             return Err(self.find_failure(oracle, components, point, error));
         }
-        let (expected, found) = (components.len(), self.minorants.len());
+        let (expected, found) = (components.len(), self.part.len());
         if found != expected {
             let message = format!("expected {expected} minorants, found {found} on rank {}", terms.rank);
             return Err((components[0], message.into()));
         }
         if let Some(primal) = oracle.as_primal().filter(|_| terms.keeps_solutions) {
             primal.write_solutions(&mut self.solutions);
-            let further = self.minorants.more().count();
+            let further = self.part.more().count();
             let found = self.solutions.len();
             if found != expected && found != expected + further {
                 let message = format!("expected {expected} primal solutions, found {found}");
@@ -261,8 +409,8 @@ impl Helper {
             return (*component, error);
         }
         for &component in components {
-            self.minorants.clear();
-            if let Err(error) = oracle.evaluate_some(&[component], point, &mut self.minorants) {
+            self.part.clear();
+            if let Err(error) = oracle.evaluate_some(&[component], point, &mut self.part) {
                 return (component, error);
             }
         }
@@ -278,7 +426,7 @@ pub fn serve(world: &World, oracle: &mut dyn SumOracle) {
     let dim = oracle.dim();
     let rank = u32::try_from(world.rank()).unwrap_or(u32::MAX);
     let mut shares = Shares::new(oracle.component_count(), world.size(), true);
-    let (mut request, mut helper, mut answer) = (vec![0; HEAD + dim], Helper::default(), vec![]);
+    let (mut request, mut helper, mut words) = (vec![0; HEAD + dim], Helper::default(), vec![]);
     let mut point = vec![0.0; dim];
     loop {
         root.broadcast_into(&mut request[..]);
@@ -286,29 +434,38 @@ pub fn serve(world: &World, oracle: &mut dyn SumOracle) {
         if kind == END {
             return;
         }
-        let mut words = vec![0_u32; usize::try_from(extra).unwrap_or(0)];
+        let mut numbers = vec![0_u32; usize::try_from(extra).unwrap_or(0)];
         if extra > 0 {
-            root.broadcast_into(&mut words[..]);
+            root.broadcast_into(&mut numbers[..]);
         }
-        let owners = if flags & 2 == 2 { shares.owners().len() } else { 0 };
+        let is_set = |flag: u64| flags & flag != 0;
+        let owners = if is_set(SHARES) { shares.owners().len() } else { 0 };
         if owners > 0 {
-            shares.set_owners(&words[..owners]);
+            let before = shares.owners().to_vec();
+            shares.set_owners(&numbers[..owners]);
+            move_memories(oracle, &before, shares.owners(), rank);
         }
-        let which: Vec<usize> = words[owners..].iter().map(|&component| component as usize).collect();
+        let which: Vec<usize> = numbers[owners..].iter().map(|&component| component as usize).collect();
         let accuracy = f64::from_bits(accuracy);
         if accuracy.is_finite() {
             oracle.wish(accuracy);
         }
         point.iter_mut().zip(&request[HEAD..]).for_each(|(entry, &bits)| *entry = f64::from_bits(bits));
         helper.choose(shares.owners(), rank, (kind == SOME).then_some(&which));
-        helper.evaluate(oracle, &point, Terms { rank, keeps_solutions: flags & 1 == 1 }, &mut answer);
-        root.send(&answer[..]);
+        let terms = Terms { rank, keeps_solutions: is_set(SOLUTIONS), is_measured: is_set(TIMES) };
+        helper.evaluate(oracle, &point, terms, &mut words);
+        root.send(&words[..]);
+        let (coordinates, entries) = helper.minorants.subgradients();
+        if words[0] != FAILED && !entries.is_empty() {
+            root.send(coordinates);
+            root.send(entries);
+        }
     }
 }
 
 impl Drop for Distributed<'_> {
     fn drop(&mut self) {
-        self.has_new_shares = false;
+        self.before = None;
         self.send(END, &[], None);
     }
 }

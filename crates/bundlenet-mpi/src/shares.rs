@@ -6,16 +6,22 @@ const TOLERANCE: f64 = 0.02;
 /// Most calls between two looks at the balance. The pause doubles while nothing moves.
 const LONGEST_PAUSE: usize = 64;
 
-/// Weight of the last measurement in the mean time of a component.
-const RECENT: f64 = 0.3;
+/// Calls before a look at the balance whose times are measured. To take the time of each component costs time, too.
+const MEASURED: usize = 3;
+
+/// Time of a look at the balance for each component with its measurements, in seconds; measured once. Looks take less
+/// than `LITTLE` of the time of all calls.
+const LOOK: f64 = 2e-7;
+const LITTLE: f64 = 0.01;
 
 /// The shares of all ranks.
 #[derive(Clone, Debug)]
 pub(crate) struct Shares {
     /// Rank of each component.
     owners: Vec<u32>,
-    /// Mean time of each component in seconds. Empty before the first call.
-    seconds: Vec<f64>,
+    /// The last times of each component in seconds, none before the first measurement. Their median counts: the clock
+    /// runs on while other processes have the processor.
+    times: Vec<[f64; MEASURED]>,
     ranks: usize,
     /// Whether components stay where they are.
     is_fixed: bool,
@@ -28,7 +34,7 @@ impl Shares {
     /// Components in turn: neighbours often cost the same.
     pub(crate) fn new(components: usize, ranks: usize, is_fixed: bool) -> Self {
         let owners = (0..components).map(|component| (component % ranks) as u32).collect();
-        Self { owners, seconds: vec![], ranks, is_fixed, wait: 0, pause: 1 }
+        Self { owners, times: vec![], ranks, is_fixed, wait: 0, pause: 1 }
     }
 
     pub(crate) fn owners(&self) -> &[u32] {
@@ -39,40 +45,67 @@ impl Shares {
         self.owners.copy_from_slice(owners);
     }
 
-    /// Takes note of the time of a component.
-    pub(crate) fn measure(&mut self, component: usize, seconds: f64) {
-        if self.seconds.is_empty() {
-            self.seconds = vec![0.0; self.owners.len()];
-        }
-        let mean = &mut self.seconds[component];
-        *mean = if *mean == 0.0 { seconds } else { (1.0 - RECENT) * *mean + RECENT * seconds };
+    /// Whether the next call should measure times.
+    pub(crate) fn is_measured(&self) -> bool {
+        self.can_move() && self.wait < MEASURED
     }
 
-    /// Moves components if the slowest rank would gain by it. Returns whether any moved.
-    pub(crate) fn balance(&mut self) -> bool {
-        if self.is_fixed || self.seconds.is_empty() || self.ranks == 1 {
-            return false;
+    fn can_move(&self) -> bool {
+        !self.is_fixed && self.ranks > 1
+    }
+
+    /// Takes note of the time of a component.
+    pub(crate) fn measure(&mut self, component: usize, seconds: f64) {
+        if self.times.is_empty() {
+            self.times = vec![[f64::NAN; MEASURED]; self.owners.len()];
+        }
+        let times = &mut self.times[component];
+        if times[0].is_nan() {
+            *times = [seconds; MEASURED];
+        }
+        times.rotate_right(1);
+        times[0] = seconds;
+    }
+
+    /// Time that each component is expected to take.
+    fn seconds(&self) -> Vec<f64> {
+        let median = |times: &[f64; MEASURED]| {
+            let mut times = *times;
+            times.sort_by(f64::total_cmp);
+            if times[0].is_nan() { 0.0 } else { times[MEASURED / 2] }
+        };
+        self.times.iter().map(median).collect()
+    }
+
+    /// Moves components if the slowest rank would gain by it. Returns where they were, if any moved.
+    pub(crate) fn balance(&mut self) -> Option<Vec<u32>> {
+        if !self.can_move() || self.times.is_empty() {
+            return None;
         }
         if self.wait > 0 {
             self.wait -= 1;
-            return false;
+            return None;
         }
-        let better = longest_first(&self.seconds, self.ranks);
-        let moves = self.slowest(&self.owners) > (1.0 + TOLERANCE) * self.slowest(&better);
-        self.pause = if moves { 1 } else { (2 * self.pause).min(LONGEST_PAUSE) };
+        let seconds = self.seconds();
+        let slowest = |owners: &[u32]| slowest(owners, &seconds, self.ranks);
+        let (alternative, in_order) = (longest_first(&seconds, self.ranks), in_order(&seconds, self.ranks));
+        let least = slowest(&alternative);
+        let better = if slowest(&in_order) <= (1.0 + TOLERANCE) * least { in_order } else { alternative };
+        let now = slowest(&self.owners);
+        let moves = now > (1.0 + TOLERANCE) * slowest(&better) || (!self.owners.is_sorted() && better.is_sorted());
+        let shortest =
+            (LOOK * self.owners.len() as f64 / (LITTLE * now)).ceil().clamp(1.0, LONGEST_PAUSE as f64) as usize;
+        self.pause = if moves || shortest == 1 { shortest } else { (2 * self.pause).clamp(shortest, LONGEST_PAUSE) };
         self.wait = self.pause - 1;
-        if moves {
-            self.owners = better;
-        }
-        moves
+        moves.then(|| std::mem::replace(&mut self.owners, better))
     }
+}
 
-    /// Time of the slowest rank.
-    fn slowest(&self, owners: &[u32]) -> f64 {
-        let mut loads = vec![0.0; self.ranks];
-        owners.iter().zip(&self.seconds).for_each(|(&owner, seconds)| loads[owner as usize] += seconds);
-        loads.into_iter().fold(0.0, f64::max)
-    }
+/// Time of the slowest rank.
+fn slowest(owners: &[u32], seconds: &[f64], ranks: usize) -> f64 {
+    let mut loads = vec![0.0; ranks];
+    owners.iter().zip(seconds).for_each(|(&owner, seconds)| loads[owner as usize] += seconds);
+    loads.into_iter().fold(0.0, f64::max)
 }
 
 /// Each component, the longest first, goes to the rank with the least load: at most 4/3 of the best balance.
@@ -93,34 +126,77 @@ fn longest_first(seconds: &[f64], ranks: usize) -> Vec<u32> {
     owners
 }
 
+/// Each rank has consecutive components, so that results need not be put in order: the rank whose part of the whole time
+/// has the middle of the component.
+fn in_order(seconds: &[f64], ranks: usize) -> Vec<u32> {
+    let sum: f64 = seconds.iter().sum();
+    let mut before = 0.0;
+    let rank = |&time: &f64| {
+        let middle = before + 0.5 * time;
+        before += time;
+        ((middle / sum * ranks as f64) as u32).min(ranks as u32 - 1)
+    };
+    seconds.iter().map(rank).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    fn load(shares: &Shares) -> f64 {
+        slowest(shares.owners(), &shares.seconds(), shares.ranks)
+    }
+
     #[test]
     fn unequal_components_are_balanced() {
         let mut shares = Shares::new(9, 2, false);
-        assert!(!shares.balance());
+        assert!(shares.balance().is_none());
         // All long ones are on rank 0.
         (0..9).for_each(|component| shares.measure(component, if component % 2 == 0 { 1.0 } else { 0.25 }));
-        let before = shares.slowest(shares.owners());
-        assert!(before == 5.0 && shares.balance());
-        assert!(shares.slowest(shares.owners()) <= 3.25, "{shares:?}");
-        assert!(!shares.balance());
+        assert!(load(&shares) == 5.0 && shares.balance().is_some());
+        assert!(load(&shares) <= 3.25, "{shares:?}");
+        assert!(shares.balance().is_none());
     }
 
     #[test]
-    fn components_with_a_memory_stay() {
+    fn components_are_in_order_if_that_is_as_good() {
+        let mut shares = Shares::new(100, 3, false);
+        (0..100).for_each(|component| shares.measure(component, 0.01));
+        assert_eq!(shares.balance(), Some(Shares::new(100, 3, false).owners));
+        assert!(shares.owners().is_sorted() && load(&shares) < 0.345, "{shares:?}");
+        assert!(shares.balance().is_none());
+    }
+
+    /// Cheap calls are measured shortly before a look at the balance, dear ones always.
+    #[test]
+    fn looks_are_rare_if_calls_are_cheap() {
+        for (seconds, is_rare) in [(1e-6, true), (1.0, false)] {
+            let mut shares = Shares::new(100, 2, false);
+            let mut measured = 0;
+            for _ in 0..400 {
+                if shares.is_measured() {
+                    measured += 1;
+                    (0..100).for_each(|component| shares.measure(component, seconds));
+                }
+                shares.balance();
+            }
+            assert!(if is_rare { measured < 40 } else { measured == 400 }, "{measured}");
+        }
+    }
+
+    #[test]
+    fn components_in_one_place_stay() {
         let mut shares = Shares::new(4, 2, true);
         (0..4).for_each(|component| shares.measure(component, [9.0, 1.0, 9.0, 1.0][component]));
-        assert!(!shares.balance() && shares.owners() == [0, 1, 0, 1]);
+        assert!(shares.balance().is_none() && shares.owners() == [0, 1, 0, 1] && !shares.is_measured());
     }
 
     #[test]
-    fn times_are_means() {
+    fn one_wrong_time_does_not_count() {
         let mut shares = Shares::new(1, 1, false);
-        shares.measure(0, 1.0);
-        shares.measure(0, 2.0);
-        assert!((shares.seconds[0] - 1.3).abs() < 1e-12);
+        for (time, expected) in [(1.0, 1.0), (9.0, 1.0), (1.2, 1.2), (1.5, 1.5)] {
+            shares.measure(0, time);
+            assert_eq!(shares.seconds(), [expected]);
+        }
     }
 }

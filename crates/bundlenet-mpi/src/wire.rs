@@ -1,7 +1,7 @@
 //! Results of components as words of 64 bits.
 //!
-//! A record of a component has its time, value, bound and the numbers of its further cuts and solutions, then the
-//! sparse vectors.
+//! A record of a component has its time, value, bound, the length of its subgradient, and the numbers and sparse vectors
+//! of its further cuts and solutions. The subgradients of all components travel beside the records, as two lists.
 
 use bundlenet::{Minorants, Solutions};
 
@@ -24,7 +24,7 @@ pub(crate) fn put_text(words: &mut Vec<u64>, text: &str) {
     words.extend(text.as_bytes().chunks(8).map(word));
 }
 
-/// Appends the records of components: one for each minorant, with the same time. `solutions` are empty, or have one for
+/// Appends the records of components, without their subgradients: one for each minorant, with the same time. `solutions` are empty, or have one for
 /// each minorant and perhaps one for each further cut.
 pub(crate) fn put_records(words: &mut Vec<u64>, seconds: f64, minorants: &Minorants, solutions: &Solutions) {
     let mut more = minorants.more().enumerate().peekable();
@@ -32,8 +32,7 @@ pub(crate) fn put_records(words: &mut Vec<u64>, seconds: f64, minorants: &Minora
     let has_further = solutions.len() > first_further;
     for place in 0..minorants.len() {
         put(words, &[seconds, minorants.values()[place], minorants.bounds()[place]]);
-        put_sparse(words, minorants.subgradient(place));
-        words.push(u64::from(!solutions.is_empty()));
+        words.extend([minorants.subgradient(place).0.len() as u64, u64::from(!solutions.is_empty())]);
         if !solutions.is_empty() {
             put(words, &[solutions.costs()[place]]);
             put_sparse(words, solutions.variables(place));
@@ -88,29 +87,72 @@ impl<'a> Words<'a> {
         bytes.truncate(count);
         String::from_utf8_lossy(&bytes).into_owned()
     }
+}
 
-    /// Reads the record of a component and returns its time.
-    pub(crate) fn record(&mut self, gathered: &mut Gathered<'_>) -> f64 {
-        let (seconds, value, bound) = (self.number(), self.number(), self.number());
+/// The results of a share: its records, and the coordinates and entries of all subgradients. It is read from the front.
+pub(crate) struct Results<'a> {
+    pub(crate) words: Words<'a>,
+    pub(crate) coordinates: &'a [u32],
+    pub(crate) entries: &'a [f64],
+}
+
+impl Results<'_> {
+    /// Reads the results of a component and returns its time.
+    pub(crate) fn read(&mut self, gathered: &mut Gathered<'_>) -> f64 {
+        let words = &mut self.words;
+        let (seconds, value, bound) = (words.number(), words.number(), words.number());
+        let count = usize::try_from(words.word()).unwrap_or(0).min(self.entries.len());
+        let (coordinates, entries);
+        (coordinates, self.coordinates) = self.coordinates.split_at(count);
+        (entries, self.entries) = self.entries.split_at(count);
         if value == bound {
-            gathered.minorants.push(value, self.sparse());
+            gathered.minorants.push_slices(value, coordinates, entries);
         } else {
-            gathered.minorants.push_within(value, bound, self.sparse());
+            let pairs = coordinates.iter().copied().zip(entries.iter().copied());
+            gathered.minorants.push_within(value, bound, pairs);
         }
-        if self.word() == 1 {
-            let cost = self.number();
-            gathered.solutions.push(cost, self.sparse());
+        if words.word() == 1 {
+            let cost = words.number();
+            gathered.solutions.push(cost, words.sparse());
         }
-        let (count, is_solved) = (self.word(), self.word() == 1);
+        let (count, is_solved) = (words.word(), words.word() == 1);
         for _ in 0..count {
-            let value = self.number();
-            gathered.minorants.push_more(value, self.sparse());
+            let value = words.number();
+            gathered.minorants.push_more(value, words.sparse());
             if is_solved {
-                let cost = self.number();
-                gathered.further.push(cost, self.sparse());
+                let cost = words.number();
+                gathered.further.push(cost, words.sparse());
             }
         }
         seconds
+    }
+}
+
+/// Words of a record without solutions and further cuts.
+pub(crate) const PLAIN_RECORD: usize = 7;
+
+/// The numbers of plain records: times, values, bounds, and where each subgradient ends.
+#[derive(Default)]
+pub(crate) struct Numbers {
+    pub(crate) seconds: Vec<f64>,
+    pub(crate) values: Vec<f64>,
+    pub(crate) bounds: Vec<f64>,
+    pub(crate) ends: Vec<usize>,
+}
+
+impl Numbers {
+    /// Reads plain records.
+    pub(crate) fn read(&mut self, words: &[u64]) {
+        [&mut self.seconds, &mut self.values, &mut self.bounds].into_iter().for_each(Vec::clear);
+        self.ends.clear();
+        let mut end = 0;
+        for [seconds, value, bound, length, ..] in words.as_chunks::<PLAIN_RECORD>().0 {
+            self.seconds.push(f64::from_bits(*seconds));
+            self.values.push(f64::from_bits(*value));
+            self.bounds.push(f64::from_bits(*bound));
+            end += usize::try_from(*length).unwrap_or(0);
+            self.ends.push(end);
+        }
     }
 }
 
@@ -144,12 +186,27 @@ mod tests {
             put_records(&mut words, 0.25, &minorants, &solutions);
             let (mut arrived, mut firsts, mut further) = (Minorants::new(), Solutions::new(), Solutions::new());
             let mut gathered = Gathered { minorants: &mut arrived, solutions: &mut firsts, further: &mut further };
-            let mut words = Words(&words);
-            assert_eq!([words.record(&mut gathered), words.record(&mut gathered)], [0.25; 2]);
-            assert!(words.0.is_empty() && arrived == minorants);
+            let (coordinates, entries) = minorants.subgradients();
+            let mut results = Results { words: Words(&words), coordinates, entries };
+            assert_eq!([results.read(&mut gathered), results.read(&mut gathered)], [0.25; 2]);
+            assert!(results.words.0.is_empty() && results.entries.is_empty() && arrived == minorants);
             firsts.append(&further);
             assert_eq!(firsts, solutions);
         }
+    }
+
+    #[test]
+    fn plain_records_are_read_at_once() {
+        let mut minorants = Minorants::new();
+        minorants.push(0.5, [(3, 1.5), (7, -0.0)]);
+        minorants.push(1.5, []);
+        minorants.push_within(1.0, 2.0, [(0, 1e-300)]);
+        let (mut words, mut numbers) = (vec![], Numbers::default());
+        put_records(&mut words, 0.25, &minorants, &Solutions::new());
+        assert_eq!(words.len(), 3 * PLAIN_RECORD);
+        numbers.read(&words);
+        assert_eq!((&numbers.seconds[..], &numbers.values[..]), (&[0.25; 3][..], minorants.values()));
+        assert_eq!((&numbers.bounds[..], &numbers.ends[..]), (minorants.bounds(), &[2, 2, 3][..]));
     }
 
     #[test]

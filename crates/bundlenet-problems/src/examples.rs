@@ -24,7 +24,7 @@ pub fn example_of(name: &str, problem: Problem) -> Example {
 /// # Errors
 /// If they cannot be read or generated.
 pub fn read_examples(source: &str, part: Split) -> Result<Vec<Example>, Error> {
-    let data = read_all(std::slice::from_ref(&source.to_string()))?;
+    let data = read_all(std::slice::from_ref(&source.to_string()), Some(part))?;
     let knows_parts = source.starts_with("generate:") || Path::new(source).join(Manifest::FILE).exists();
     let is_wanted = |grouped: &Grouped| !knows_parts || grouped.split == Some(part);
     Ok(data.into_iter().filter(is_wanted).map(|grouped| grouped.example).collect())
@@ -58,7 +58,7 @@ impl TrainingData {
     }
 
     fn load_all(train: &[String], validation: &[String]) -> Result<Self, Error> {
-        let train_data = read_all(train)?;
+        let train_data = read_all(train, None)?;
         let (train, validation) = if validation.is_empty() {
             split(train_data)
         } else {
@@ -66,7 +66,7 @@ impl TrainingData {
             // If a source has parts, its validation and test instances are not used for training.
             let has_train = train_data.iter().any(|grouped| grouped.split == Some(Split::Train));
             let is_train = |grouped: &Grouped| !has_train || grouped.split.is_none_or(|part| part == Split::Train);
-            (examples(train_data.into_iter().filter(is_train).collect()), examples(read_all(validation)?))
+            (examples(train_data.into_iter().filter(is_train).collect()), examples(read_all(validation, None)?))
         };
         match (train.len(), validation.len()) {
             (0, _) => Err(Error::NoExamples { part: "train" }),
@@ -110,13 +110,14 @@ fn split(data: Vec<Grouped>) -> (Vec<Example>, Vec<Example>) {
     (train, validation)
 }
 
-fn read_all(sources: &[String]) -> Result<Vec<Grouped>, Error> {
+/// Reads or generates all instances. If a part is wanted, those that are known to be in another one may be left out.
+fn read_all(sources: &[String], part: Option<Split>) -> Result<Vec<Grouped>, Error> {
     let mut found: BTreeMap<String, Grouped> = BTreeMap::new();
     for source in sources {
         let read = match source.strip_prefix("generate:") {
-            Some(recipe) => generate(source, recipe)?,
+            Some(recipe) => generate(source, recipe, part)?,
             None if source == ACADEMIC => academic(),
-            None => read_files(Path::new(source))?,
+            None => read_files(Path::new(source), part)?,
         };
         for mut grouped in read {
             // Instances of different folders may have the same name.
@@ -147,7 +148,7 @@ fn academic() -> Vec<Grouped> {
     TRAINING.into_iter().map(grouped).collect()
 }
 
-fn generate(source: &str, recipe: &str) -> Result<Vec<Grouped>, Error> {
+fn generate(source: &str, recipe: &str, part: Option<Split>) -> Result<Vec<Grouped>, Error> {
     let wrong = || Error::Source { source_name: source.to_string() };
     let parts: Vec<&str> = recipe.split(':').collect();
     let [family, count, seed] = parts[..] else { return Err(wrong()) };
@@ -160,6 +161,7 @@ fn generate(source: &str, recipe: &str) -> Result<Vec<Grouped>, Error> {
     let family: Family = family.parse().map_err(|_| wrong())?;
     let generator = Generator::new(family, seed);
     (0..count)
+        .filter(|&index| part.is_none_or(|part| generator.part(index) == part))
         .map(|index| {
             let generated = generator.instance(index)?;
             let name = format!("{family}-{seed}/{}", generated.name);
@@ -260,14 +262,14 @@ fn push_maximum(
     table.iter().for_each(|line| slopes.push(places.iter().copied().zip(line.iter().copied())));
 }
 
-fn read_files(path: &Path) -> Result<Vec<Grouped>, Error> {
+fn read_files(path: &Path, part: Option<Split>) -> Result<Vec<Grouped>, Error> {
     let failed = |source| Error::Read { path: path.to_path_buf(), source };
     if !path.is_dir() {
         return Ok(vec![read_file(path, None)?]);
     }
     if path.join(Manifest::FILE).exists() {
         let manifest = Manifest::read(path)?;
-        let entries = manifest.instances.into_iter();
+        let entries = manifest.instances.into_iter().filter(|entry| part.is_none_or(|part| entry.split == part));
         return entries.map(|entry| read_file(&path.join(entry.file), Some((entry.group, entry.split)))).collect();
     }
     let entries = std::fs::read_dir(path).map_err(failed)?;

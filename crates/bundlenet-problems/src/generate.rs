@@ -258,7 +258,19 @@ impl Generator {
             let base = if let Some(Problem::Assignment(base)) = base { Some(base) } else { None };
             assignment::generate::instance(family, seed, base, index)
         };
+        debug_assert_eq!(group, self.group(index));
         Ok(Generated { name, group, split: Split::of_group(group), problem })
+    }
+
+    /// Part of the data that instance number `index` is in. The instance need not be generated for that.
+    #[must_use]
+    pub fn part(&self, index: usize) -> Split {
+        Split::of_group(self.group(index))
+    }
+
+    /// Group of instances that instance number `index` shares data with.
+    fn group(&self, index: usize) -> usize {
+        if self.family.is_network_design() { index / 4 + 1 } else { index + 1 }
     }
 
     /// Writes the first `count` instances as JSON into a folder, then a manifest. `progress` is called after each

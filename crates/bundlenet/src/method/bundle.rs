@@ -147,6 +147,12 @@ impl<P: Proposer> BundleMethod<P> {
         (self.best, self.lower_bound)
     }
 
+    /// The same method as the continuation of a run that ended with this step length.
+    pub(crate) fn after(mut self, eta: Option<f64>) -> Self {
+        self.horizon = Horizon::after(eta);
+        self
+    }
+
     /// Takes over the results of another method and moves the centre to its centre. Needs one evaluation.
     pub(crate) fn move_to<Q: Proposer>(
         &mut self,

@@ -19,6 +19,12 @@ pub(crate) struct Horizon {
 }
 
 impl Horizon {
+    /// The horizon of a run that goes on where another one with this step length ended. That run has seen the function
+    /// bend; if it did not, the evaluation that confirms an estimate will tell.
+    pub(crate) fn after(eta: Option<f64>) -> Self {
+        Self { longest: eta, is_linear: false }
+    }
+
     /// Records a step: its length `eta`, the decrease, the predicted decrease and the value at the centre.
     pub(crate) fn learn(&mut self, eta: f64, decrease: f64, predicted: f64, value: f64) {
         if Self::is_lost(predicted, value) {

@@ -102,7 +102,7 @@ impl Maker<'_, '_> {
         let proposer = QuadraticProposer::new(proximity, function.domain(), function.dim());
         let bundle = Bundle::around(&start, function.domain(), pruning.cap);
         let bundle = inherited.iter().fold(bundle, |bundle, inherited| bundle.with_cuts(&inherited.cuts));
-        BundleMethod::new(function, bundle, proposer, pruning, tolerance)
+        BundleMethod::new(function, bundle, proposer, pruning, tolerance).after(inherited_eta)
     }
 
     fn components(self, settings: &BundleSettings) -> BundleMethod<ComponentProposer> {
@@ -122,7 +122,7 @@ impl Maker<'_, '_> {
         };
         let proximity = proximity.with_patience(settings.serious_steps, settings.null_steps);
         let proposer = ComponentProposer::new(proximity, function.domain(), function.dim());
-        BundleMethod::new(function, bundle, proposer, pruning, tolerance)
+        BundleMethod::new(function, bundle, proposer, pruning, tolerance).after(inherited_eta)
     }
 }
 

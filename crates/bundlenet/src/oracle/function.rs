@@ -21,6 +21,14 @@ const ROUND_OFF: f64 = 1e-12;
 /// Work of an evaluation in nanoseconds if the oracle states none: a millisecond.
 const DEAR: f64 = 1e6;
 
+/// Scale of an earlier run.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct KnownScale {
+    pub(crate) scale: f64,
+    /// Whether that run had the same function, or at least some of its components.
+    pub(crate) is_of_same: bool,
+}
+
 /// A function as the methods see it: checked, minimised, scaled, counted and timed.
 ///
 /// Only this adapter checks the output of an oracle and turns it into the numbers of the methods. It multiplies every
@@ -327,12 +335,13 @@ impl<'a> Function<'a> {
     }
 
     /// Evaluates at the start and sets the scale of the run: one over the norm of the subgradient there, or the known
-    /// scale of an earlier run if that is close.
+    /// scale of an earlier run if that is close. Near the optimum of a smooth function subgradients are small; if the
+    /// function is the same, they do not count.
     pub(crate) fn begin(
         &mut self,
         evaluation: &mut Evaluation,
         detail: Detail,
-        known_scale: Option<f64>,
+        known: Option<KnownScale>,
     ) -> Result<(), EvaluationError> {
         let (expected, found) = (self.dim, evaluation.point.len());
         if found != expected {
@@ -342,8 +351,11 @@ impl<'a> Function<'a> {
         let fresh = scale_of(evaluation.subgradient());
         // The step lengths and the stop test depend on the scale. A scale of a very different function would spoil
         // them.
-        let is_alike = |scale: &f64| (1.0 / SCALE_RANGE..=SCALE_RANGE).contains(&(scale / fresh));
-        self.scale = known_scale.filter(is_alike).unwrap_or(fresh);
+        let is_alike = |known: &KnownScale| {
+            let least = if known.is_of_same { 0.0 } else { 1.0 / SCALE_RANGE };
+            (least..=SCALE_RANGE).contains(&(known.scale / fresh))
+        };
+        self.scale = known.filter(is_alike).map_or(fresh, |known| known.scale);
         let dim = self.dim;
         scale(evaluation.subgradient.numbers_mut(dim), self.scale);
         evaluation.minorants.scale(self.scale);

@@ -24,7 +24,7 @@ pub(crate) use domain::{bend, crossed};
 pub use error::EvaluationError;
 pub use fingerprint::Fingerprint;
 pub use function::Function;
-pub(crate) use function::{CutsOf, Detail, Evaluation};
+pub(crate) use function::{CutsOf, Detail, Evaluation, KnownScale};
 pub use minorants::{Lines, Minorants, Solutions};
 pub use parallel::{Answer, Components, Parallel};
 pub use patience::Interrupt;
@@ -149,7 +149,11 @@ pub enum Parts {
     /// alone, so any copy can evaluate it at any time.
     Anywhere,
     /// Each component is evaluated by itself, and remembers its earlier evaluations: a solver that starts from its last
-    /// solution, for example. One copy evaluates it throughout a run.
+    /// solution, for example. [`SumOracle::memory`] has all that the next result depends on beside the point and the
+    /// wished accuracy, so another copy can go on with it.
+    WithMemory,
+    /// Each component is evaluated by itself, and remembers its earlier evaluations in a way that cannot be moved. One
+    /// copy evaluates it throughout a run.
     InOnePlace,
 }
 
@@ -190,6 +194,17 @@ pub trait SumOracle: Oracle {
     /// Where components can be evaluated. An oracle with an [`SumOracle::evaluate_some`] of its own states it.
     fn parts(&self) -> Parts {
         Parts::Together
+    }
+
+    /// What a component remembers, if the components are [`Parts::WithMemory`].
+    fn memory(&self, component: usize) -> Vec<f64> {
+        let _ = component;
+        vec![]
+    }
+
+    /// Gives a component the memory that another copy of it has.
+    fn set_memory(&mut self, component: usize, memory: &[f64]) {
+        let _ = (component, memory);
     }
 
     /// Takes note of an evaluation of all components that copies of the oracle made. An oracle that keeps something of

@@ -102,10 +102,21 @@ pub trait Components: Sync {
         1.0
     }
 
-    /// Whether a component remembers its earlier evaluations, see [`Parts::InOnePlace`]. Its result may then depend on
-    /// the points of those evaluations, too.
-    fn remembers(&self) -> bool {
-        false
+    /// As [`SumOracle::parts`]. A component that remembers its earlier evaluations is [`Parts::WithMemory`] or
+    /// [`Parts::InOnePlace`]: its result may then depend on the points of those evaluations, too.
+    fn parts(&self) -> Parts {
+        Parts::Anywhere
+    }
+
+    /// As [`SumOracle::memory`].
+    fn memory(&self, component: usize) -> Vec<f64> {
+        let _ = component;
+        vec![]
+    }
+
+    /// As [`SumOracle::set_memory`].
+    fn set_memory(&self, component: usize, memory: &[f64]) {
+        let _ = (component, memory);
     }
 
     /// Whether every component also pushes a solution: then the oracle is a [`PrimalOracle`].
@@ -462,7 +473,15 @@ impl<C: Components> SumOracle for Parallel<C> {
     }
 
     fn parts(&self) -> Parts {
-        if self.components.remembers() { Parts::InOnePlace } else { Parts::Anywhere }
+        self.components.parts()
+    }
+
+    fn memory(&self, component: usize) -> Vec<f64> {
+        self.components.memory(component)
+    }
+
+    fn set_memory(&mut self, component: usize, memory: &[f64]) {
+        self.components.set_memory(component, memory);
     }
 
     fn multiplicity(&self, component: usize) -> f64 {

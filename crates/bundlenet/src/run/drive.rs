@@ -11,7 +11,9 @@ use super::solution::{ROUND_OFF, Solution, Status, TraceRow};
 use super::state::{Memory, State};
 use crate::method::{Gap, Inherited, Method, Minimize, Progress, StepReport, wants_components};
 use crate::model::{Saved, SavedCuts, StepLength};
-use crate::oracle::{CutsOf, Detail, End, Evaluation, EvaluationError, Function, Interrupt, Oracle, Patience, Primal};
+use crate::oracle::{
+    CutsOf, Detail, End, Evaluation, EvaluationError, Function, Interrupt, KnownScale, Oracle, Patience, Primal,
+};
 
 /// A run: the function, the method, and the data of the driver.
 pub(crate) struct Run<'a, M: Minimize + ?Sized> {
@@ -65,8 +67,11 @@ impl<'a, M: Minimize + ?Sized> Run<'a, M> {
             if wants_components(&settings.method) && function.is_sum() { Detail::Components } else { Detail::Whole };
         let memory = state.and_then(State::memory);
         let takes_cuts = settings.method.takes_cuts();
-        let known_scale = memory.filter(|_| takes_cuts).map(|memory| memory.scale);
-        function.begin(&mut start, detail, known_scale)?;
+        let known = memory.filter(|_| takes_cuts).map(|memory| KnownScale {
+            scale: memory.scale,
+            is_of_same: state.is_some_and(State::is_trusted) || memory.has_part_of(&mut function),
+        });
+        function.begin(&mut start, detail, known)?;
         let (inherited, reuse) = match (state, memory) {
             (Some(state), Some(memory)) if takes_cuts && memory.scale == function.scale() => {
                 let (cuts, reuse) = reuse(state, &mut function, &start);

@@ -93,6 +93,12 @@ impl Memory {
         self.fingerprints.iter().all(Option::is_some) && function.fingerprints(self.cuts_of) == self.fingerprints
     }
 
+    /// Whether some of these cuts are cuts of the given function.
+    pub(crate) fn has_part_of(&self, function: &mut Function<'_>) -> bool {
+        let present = function.fingerprints(self.cuts_of);
+        self.fingerprints.iter().zip(&present).any(|(saved, present)| saved.is_some() && saved == present)
+    }
+
     fn cut(&self, SavedCut { component, constant, slope, primal }: SavedCut<'_>) -> Cut {
         let factor = self.factor();
         let slope = pairs(slope).map(|(at, entry)| (at, entry / factor)).collect();
