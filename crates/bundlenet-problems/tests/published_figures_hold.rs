@@ -132,7 +132,7 @@ fn known(data: &std::path::Path) -> serde_json::Map<String, serde_json::Value> {
     serde_json::from_str(&std::fs::read_to_string(data.join("exact-dual-values.json")).unwrap()).unwrap()
 }
 
-/// Found and proved. The large `pN*` networks take minutes and are left to `docs/results.md`.
+/// Found and proved.
 #[test]
 #[ignore = "needs BUNDLENET_DATA"]
 fn known_optima_are_reproduced() {
@@ -140,9 +140,7 @@ fn known_optima_are_reproduced() {
     let known = known(&data);
     let mut count = 0;
     let mut check = |name: &str, problem: &Problem| {
-        let Some(optimum) = known.get(name).and_then(|value| value.as_f64()).filter(|_| !name.starts_with("pN")) else {
-            return;
-        };
+        let Some(optimum) = known.get(name).and_then(|value| value.as_f64()) else { return };
         let solution = run(problem, Settings::exact());
         assert_eq!(solution.status, Status::Optimal, "{name}");
         assert!(solution.certificate.unwrap() <= 1e-9, "{name}: {:?}", solution.certificate);
