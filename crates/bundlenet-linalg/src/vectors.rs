@@ -237,6 +237,18 @@ multiversion! {
 }
 
 #[inline(always)]
+fn write_difference_kernel<L: Lanes>(target: &mut [f64], factor: f64, vector: &[f64], other: &[f64]) {
+    for ((entry, number), other) in target.iter_mut().zip(vector).zip(other) {
+        *entry = factor * (number - other);
+    }
+}
+
+multiversion! {
+    /// Writes `factor * (vector - other)`.
+    pub fn write_difference(target: &mut [f64], factor: f64, vector: &[f64], other: &[f64]) = write_difference_kernel;
+}
+
+#[inline(always)]
 fn dot_slices<L: Lanes>(a: &[f64], b: &[f64]) -> f64 {
     let ((a_arrays, a_rest), (b_arrays, b_rest)) = (a.as_chunks::<LANES>(), b.as_chunks::<LANES>());
     let mut sum = L::splat(0.0);

@@ -18,7 +18,7 @@
 //! rounds where the step length is large and many weights are small; these steps take ten to thirty, in any case.
 
 use bundlenet_linalg::cholesky::{Cholesky, Strips};
-use bundlenet_linalg::vectors::add_scaled;
+use bundlenet_linalg::vectors::{add_scaled, write_difference};
 
 use super::rows::Rows;
 use super::semismooth::Start;
@@ -474,36 +474,27 @@ impl Interior {
     }
 
     /// Adds the same products to a zero matrix by dense columns, where most coordinates have entries. The sum of a
-    /// component is that of `v_i (d_i - m)(d_i - m)'` with the mean `m = sum_i v_i d_i / sum_i v_i`.
+    /// component is that of `v_i (g_i - m)(g_i - m)'` with the mean `m = sum_i v_i g_i / sum_i v_i`.
     fn add_dense_differences(&mut self, rows: &Rows, is_over: &dyn Fn(usize) -> bool) -> Option<()> {
         let dim = self.point.len();
-        self.columns.reset(dim);
-        let mut mean = std::mem::take(&mut self.columns.mean);
-        for block in &self.blocks {
-            let cuts = &self.cuts[block.cuts.clone()];
-            let heaviest = heaviest(cuts);
-            let origin = rows.row(block.cuts.start + heaviest);
-            let sum: f64 = cuts.iter().map(|cut| cut.pair.ratio()).sum();
-            mean.fill(0.0);
-            for (at, working) in cuts.iter().enumerate().filter(|(at, _)| *at != heaviest) {
-                let share = working.pair.ratio() / sum;
-                let differences = rows.row(block.cuts.start + at).iter().zip(origin);
-                mean.iter_mut().zip(differences).for_each(|(mean, (entry, from))| *mean += share * (entry - from));
+        let Self { blocks, cuts, columns, matrix, .. } = self;
+        columns.reset(dim);
+        let held: Vec<usize> = (0..dim).filter(|&at| self.is_held[at]).collect();
+        for block in &*blocks {
+            let sum: f64 = cuts[block.cuts.clone()].iter().map(|cut| cut.pair.ratio()).sum();
+            columns.mean.fill(0.0);
+            for at in block.cuts.clone() {
+                add_scaled(&mut columns.mean, cuts[at].pair.ratio() / sum, rows.row(at));
             }
-            for (at, working) in cuts.iter().enumerate() {
-                let root = working.pair.ratio().sqrt();
-                let differences = rows.row(block.cuts.start + at).iter().zip(origin);
-                let numbers = self.columns.numbers.iter_mut().zip(&mean).zip(differences);
-                numbers.for_each(|((number, mean), (entry, from))| *number = root * (entry - from - mean));
-                let held = self.columns.numbers.iter_mut().zip(&self.is_held).filter(|(_, is_held)| **is_held);
-                held.for_each(|(number, _)| *number = 0.0);
-                self.columns.push(&mut self.matrix, is_over)?;
+            for at in block.cuts.clone() {
+                write_difference(&mut columns.numbers, cuts[at].pair.ratio().sqrt(), rows.row(at), &columns.mean);
+                held.iter().for_each(|&at| columns.numbers[at] = 0.0);
+                columns.push(matrix, is_over)?;
             }
         }
-        self.columns.mean = mean;
-        self.columns.subtract(&mut self.matrix, is_over)?;
+        columns.subtract(matrix, is_over)?;
         for row in 0..dim {
-            self.matrix.row_mut(row)[..=row].iter_mut().for_each(|entry| *entry = -*entry);
+            matrix.row_mut(row)[..=row].iter_mut().for_each(|entry| *entry = -*entry);
         }
         Some(())
     }
