@@ -111,14 +111,18 @@ impl BlockDual {
     }
 
     /// The solution of each block at a point, by column. Identical blocks have the same. No block remembers its earlier
-    /// evaluations: other processes may have made them.
+    /// evaluations, because other processes may have made them, unless it has no solution in time without them.
     pub(crate) fn solutions(&self, point: &[f64], columns: usize) -> Result<Vec<f64>, Error> {
         let mut all = vec![0.0; columns];
         for component in &self.components {
             let costs = self.costs_at(component, point);
             let mut solver = component.solver.lock().unwrap_or_else(PoisonError::into_inner);
+            let memory = solver.memory().to_vec();
             solver.set_memory(&[]);
-            let solved = solver.solve(&costs, f64::INFINITY, 0)?;
+            let solved = solver.solve(&costs, f64::INFINITY, 0).or_else(|_| {
+                solver.set_memory(&memory);
+                solver.solve(&costs, f64::INFINITY, 0)
+            })?;
             for copy in &component.block.copies {
                 let values = copy.iter().zip(&solved.values);
                 values.filter(|(at, _)| **at < columns).for_each(|(&at, &value)| all[at] = value);
