@@ -74,7 +74,7 @@ impl Solver {
         Ok(())
     }
 
-    /// What the block remembers: the last solution of HiGHS. Empty if there is none.
+    /// The memory of the block: the last solution of HiGHS. Empty if there is none.
     pub(crate) fn memory(&self) -> &[f64] {
         match &self.means {
             Means::General(general) => general.memory(),

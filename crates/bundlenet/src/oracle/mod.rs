@@ -196,7 +196,7 @@ pub trait SumOracle: Oracle {
         Parts::Together
     }
 
-    /// What a component remembers, if the components are [`Parts::WithMemory`].
+    /// The memory of a component, if the components are [`Parts::WithMemory`].
     fn memory(&self, component: usize) -> Vec<f64> {
         let _ = component;
         vec![]
