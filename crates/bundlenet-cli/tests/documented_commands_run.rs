@@ -76,7 +76,7 @@ fn fault(line: &Line, folder: &Path) -> Option<String> {
     if !done.status.success() {
         Some(format!("{line}\n{errors}"))
     } else if is_exact && !line.output.is_empty() && without_time(&shown) != without_time(&found) {
-        Some(format!("{line}\nexpected\n{found}found\n{shown}"))
+        Some(format!("{line}\nprints\n{found}but the page has\n{shown}"))
     } else {
         None
     }

@@ -3,18 +3,19 @@
 //! The algorithm is right-looking: it factors panels of `PANEL` columns from left to right and subtracts the products
 //! of each panel from the matrix right of it. A panel is copied to strips of eight rows, stored column by column, so
 //! that eight rows are computed at once. The same strips are the left and the right operand of the products. Every
-//! instruction set does the same operations in the same order, so the factor is the same to the last bit.
+//! instruction set with fused multiplication does the same operations in the same order, so the factor is the same to
+//! the last bit.
 
 use crate::simd::{Block, LANES, Lanes, blocks_for, flat, flat_mut, multiversion};
 
-/// Columns of a panel; a multiple of [`LANES`]. Three strips fit into the first-level cache.
+/// Columns of a panel; a multiple of [`LANES`]. Four strips fit into the first-level cache.
 const PANEL: usize = 128;
 
 /// Blocks of new memory between two questions.
 const NEW_BLOCKS: usize = 1 << 14;
 
-/// Right-hand strips of the products that stay in the second-level cache while all left-hand strips are read.
-const STRIPS_KEPT: usize = 48;
+/// Right strips whose products are subtracted at once, where there are enough registers for the sums.
+const WIDE: usize = 3;
 
 /// Diagonal entry of the factor in the place of a pivot that is not positive. Division by it gives nearly zero, and its
 /// square is still finite.
@@ -96,7 +97,7 @@ impl Cholesky {
         if strips.width == 0 || self.size == 0 {
             return Some(());
         }
-        subtract(&mut self.entries, self.stride, &strips.entries, strips.width, is_over)
+        subtract_products(&mut self.entries, self.stride, 0, (&strips.entries, strips.width), is_over)
     }
 
     /// Replaces the matrix by its factor. A pivot that is not above `least` is replaced by a huge number: its unknown
@@ -161,20 +162,13 @@ impl Strips {
 }
 
 multiversion! {
-    fn subtract(entries: &mut [Block], stride: usize, strips: &[Block], width: usize, is_over: IsOver<'_>) -> Option<()>
-        = subtract_kernel;
-}
-
-/// Subtracts the products of all pairs of rows.
-#[inline(always)]
-fn subtract_kernel<L: Lanes>(
-    entries: &mut [Block],
-    stride: usize,
-    strips: &[Block],
-    width: usize,
-    is_over: IsOver<'_>,
-) -> Option<()> {
-    update::<L>(entries, stride, 0, (strips, width), is_over)
+    fn subtract_products(
+        entries: &mut [Block],
+        stride: usize,
+        first: usize,
+        strips: (&[Block], usize),
+        is_over: IsOver<'_>,
+    ) -> Option<()> = update;
 }
 
 multiversion! {
@@ -281,12 +275,12 @@ fn factor_panel<L: Lanes>(strips: &mut [Block], width: usize, rows: usize, least
         for (step, (corner, inverses)) in corners.zip(&inverses).enumerate() {
             let (done, block) = split(strip, step);
             let (left, corner) = corner.split_at(step * LANES);
-            subtract_one::<L>(left, done, block, 1);
+            subtract::<L, 1>(left, [done], block, 1);
             divide::<L>(block, corner, inverses);
         }
         if let Some(inverses) = inverses[..width / LANES].get_mut(index) {
             let (done, block) = split(strip, index);
-            subtract_one::<L>(done, done, block, 1);
+            subtract::<L, 1>(done, [done], block, 1);
             left_out += factor_block::<L>(block, inverses, least, rows - index * LANES);
         }
     }
@@ -361,99 +355,56 @@ fn divide<L: Lanes>(block: &mut [Block], corner: &[Block], inverses: &[f64; LANE
     }
 }
 
-/// Subtracts the products of a left strip with a right strip from the first block of each row.
+/// Subtracts the products of a left strip with right strips from the first blocks of each row.
 #[inline(always)]
-fn subtract_one<L: Lanes>(left: &[Block], right: &[Block], rows: &mut [Block], stride: usize) {
+fn subtract<L: Lanes, const WIDE: usize>(left: &[Block], right: [&[Block]; WIDE], rows: &mut [Block], stride: usize) {
+    // As many rows at once as the registers hold sums.
     if L::REGISTERS >= 32 {
-        subtract_rows::<L, 0, 8>(left, right, rows, stride);
+        subtract_rows::<L, WIDE, 0, 8>(left, right, rows, stride);
     } else if L::REGISTERS >= 8 {
-        subtract_rows::<L, 0, 4>(left, right, rows, stride);
-        subtract_rows::<L, 4, 4>(left, right, rows, stride);
+        subtract_rows::<L, WIDE, 0, 4>(left, right, rows, stride);
+        subtract_rows::<L, WIDE, 4, 4>(left, right, rows, stride);
     } else {
-        subtract_rows::<L, 0, 2>(left, right, rows, stride);
-        subtract_rows::<L, 2, 2>(left, right, rows, stride);
-        subtract_rows::<L, 4, 2>(left, right, rows, stride);
-        subtract_rows::<L, 6, 2>(left, right, rows, stride);
+        subtract_rows::<L, WIDE, 0, 2>(left, right, rows, stride);
+        subtract_rows::<L, WIDE, 2, 2>(left, right, rows, stride);
+        subtract_rows::<L, WIDE, 4, 2>(left, right, rows, stride);
+        subtract_rows::<L, WIDE, 6, 2>(left, right, rows, stride);
     }
 }
 
-/// [`subtract_one`] for `COUNT` rows of the left strip.
+/// [`subtract`] for `COUNT` rows of the left strip.
 #[inline(always)]
-fn subtract_rows<L: Lanes, const FIRST: usize, const COUNT: usize>(
+fn subtract_rows<L: Lanes, const WIDE: usize, const FIRST: usize, const COUNT: usize>(
     left: &[Block],
-    right: &[Block],
+    right: [&[Block]; WIDE],
     rows: &mut [Block],
     stride: usize,
 ) {
     let rows = &mut rows[FIRST * stride..];
-    let mut tile = [L::splat(0.0); COUNT];
+    let right = right.map(|strip| &strip[..left.len()]);
+    let mut tile = [[L::splat(0.0); WIDE]; COUNT];
     for row in 0..COUNT {
-        tile[row] = L::load(&rows[row * stride]);
+        for at in 0..WIDE {
+            tile[row][at] = L::load(&rows[row * stride + at]);
+        }
     }
-    for (left, right) in left.iter().zip(right) {
-        let right = L::load(right);
-        for (sum, factor) in tile.iter_mut().zip(&left.0[FIRST..]) {
-            *sum = sum.sub(right.mul(L::splat(*factor)));
+    for (column, left) in left.iter().enumerate() {
+        let mut numbers = [L::splat(0.0); WIDE];
+        for at in 0..WIDE {
+            numbers[at] = L::load(&right[at][column]);
+        }
+        for (sums, factor) in tile.iter_mut().zip(&left.0[FIRST..]) {
+            let factor = L::splat(*factor);
+            for at in 0..WIDE {
+                sums[at] = sums[at].sub_product(numbers[at], factor);
+            }
         }
     }
     for row in 0..COUNT {
-        tile[row].store(&mut rows[row * stride]);
-    }
-}
-
-/// [`subtract_one`] for two left strips at once.
-#[inline(always)]
-fn subtract_tall<L: Lanes>(one: &[Block], two: &[Block], right: &[Block], rows: &mut [Block], stride: usize) {
-    let (one_rows, two_rows) = rows.split_at_mut(LANES * stride);
-    let mut tiles = [[L::splat(0.0); LANES]; 2];
-    for row in 0..LANES {
-        tiles[0][row] = L::load(&one_rows[row * stride]);
-        tiles[1][row] = L::load(&two_rows[row * stride]);
-    }
-    for ((one, two), right) in one.iter().zip(two).zip(right) {
-        let right = L::load(right);
-        // Each left number is used once, so a load with broadcast is enough.
-        for (sum, factor) in tiles[0].iter_mut().zip(&one.0) {
-            *sum = sum.sub(right.mul(L::splat(*factor)));
-        }
-        for (sum, factor) in tiles[1].iter_mut().zip(&two.0) {
-            *sum = sum.sub(right.mul(L::splat(*factor)));
+        for at in 0..WIDE {
+            tile[row][at].store(&mut rows[row * stride + at]);
         }
     }
-    for row in 0..LANES {
-        tiles[0][row].store(&mut one_rows[row * stride]);
-        tiles[1][row].store(&mut two_rows[row * stride]);
-    }
-}
-
-/// [`subtract_one`] for two right strips at once.
-#[inline(always)]
-fn subtract_broad<L: Lanes>(left: &[Block], right: [&[Block]; 2], rows: &mut [Block], stride: usize) {
-    subtract_broad_rows::<L, 0>(left, right, rows, stride);
-    subtract_broad_rows::<L, 2>(left, right, rows, stride);
-    subtract_broad_rows::<L, 4>(left, right, rows, stride);
-    subtract_broad_rows::<L, 6>(left, right, rows, stride);
-}
-
-/// [`subtract_broad`] for two rows of the left strip.
-#[inline(always)]
-fn subtract_broad_rows<L: Lanes, const FIRST: usize>(
-    left: &[Block],
-    right: [&[Block]; 2],
-    rows: &mut [Block],
-    stride: usize,
-) {
-    let (upper, lower) = rows[FIRST * stride..].split_at_mut(stride);
-    let mut tile = [L::load(&upper[0]), L::load(&upper[1]), L::load(&lower[0]), L::load(&lower[1])];
-    for ((left, one), two) in left.iter().zip(right[0]).zip(right[1]) {
-        let (one, two) = (L::load(one), L::load(two));
-        let (a, b) = (L::splat(left.0[FIRST]), L::splat(left.0[FIRST + 1]));
-        tile = [tile[0].sub(one.mul(a)), tile[1].sub(two.mul(a)), tile[2].sub(one.mul(b)), tile[3].sub(two.mul(b))];
-    }
-    tile[0].store(&mut upper[0]);
-    tile[1].store(&mut upper[1]);
-    tile[2].store(&mut lower[0]);
-    tile[3].store(&mut lower[1]);
 }
 
 /// Subtracts the products of the strips below a panel from the lower triangle right of it. That triangle begins with
@@ -468,38 +419,23 @@ fn update<L: Lanes>(
 ) -> Option<()> {
     let count = strips.len() / width;
     let strip = |index: usize| &strips[index * width..(index + 1) * width];
-    for from in (0..count).step_by(STRIPS_KEPT) {
-        for below in (from..count).step_by(2) {
-            let products = 2 * LANES * LANES * width * (below + 1 - from).min(STRIPS_KEPT);
-            if is_over(products) {
-                return None;
-            }
-            let rows = &mut entries[below * LANES * stride..];
-            // Up to `both`, both strips have entries in these columns; beyond, only the second one.
-            let both = if below + 1 < count { (below + 1).min(from + STRIPS_KEPT) } else { from };
-            if L::REGISTERS >= 32 {
-                for at in from..both {
-                    subtract_tall::<L>(strip(below), strip(below + 1), strip(at), &mut rows[first + at..], stride);
-                }
-            }
-            for half in 0..(count - below).min(2) {
-                let rows = &mut rows[half * LANES * stride..];
-                let to = (below + half + 1).min(from + STRIPS_KEPT);
-                let mut at = if L::REGISTERS >= 32 { both } else { from };
-                while L::REGISTERS == 8 && at + 2 <= to {
-                    subtract_broad::<L>(
-                        strip(below + half),
-                        [strip(at), strip(at + 1)],
-                        &mut rows[first + at..],
-                        stride,
-                    );
-                    at += 2;
-                }
-                for at in at..to {
-                    subtract_one::<L>(strip(below + half), strip(at), &mut rows[first + at..], stride);
-                }
+    // The right strips stay in the first-level cache while all left strips are read.
+    let mut at = 0;
+    while at < count {
+        if is_over(LANES * LANES * width * WIDE * (count - at)) {
+            return None;
+        }
+        let is_wide = L::REGISTERS >= 32 && at + WIDE <= count;
+        for below in at..count {
+            let rows = &mut entries[below * LANES * stride + first + at..];
+            if is_wide {
+                // Some of these blocks are right of the diagonal. They may hold anything.
+                subtract::<L, WIDE>(strip(below), [strip(at), strip(at + 1), strip(at + 2)], rows, stride);
+            } else {
+                subtract::<L, 1>(strip(below), [strip(at)], rows, stride);
             }
         }
+        at += if is_wide { WIDE } else { 1 };
     }
     Some(())
 }
@@ -580,7 +516,7 @@ mod tests {
     }
 
     #[cfg(target_arch = "x86_64")]
-    #[target_feature(enable = "avx2")]
+    #[target_feature(enable = "avx2,fma")]
     fn factor_and_solve_avx2(cholesky: &mut Cholesky, vector: &mut [f64]) {
         factor_and_solve::<crate::simd::Avx2>(cholesky, vector);
     }
@@ -610,10 +546,13 @@ mod tests {
                 cholesky.factor(1e-9, &|_| false);
                 cholesky.solve(vector);
             });
-            assert_eq!(best, results(&factor_and_solve::<Portable>));
+            // Without fused multiplication the products are rounded.
+            let (factor, vector) = results(&factor_and_solve::<Portable>);
+            let pairs = factor.iter().flatten().zip(best.0.iter().flatten()).chain(vector.iter().zip(&best.1));
+            pairs.for_each(|(one, other)| assert!((one - other).abs() <= 1e-13 * size as f64, "{one} {other}"));
             // AVX2 is checked even if the machine has AVX-512.
             #[cfg(target_arch = "x86_64")]
-            if is_x86_feature_detected!("avx2") {
+            if is_x86_feature_detected!("avx2") && is_x86_feature_detected!("fma") {
                 // SAFETY: the machine has the instructions.
                 assert_eq!(best, results(&|cholesky, vector| unsafe { factor_and_solve_avx2(cholesky, vector) }));
             }

@@ -2,7 +2,8 @@
 //!
 //! A kernel is written once, with the operations of [`Lanes`], and compiled for each instruction set that implements
 //! them. Sums run in eight separate lanes, and [`Lanes::sum`] adds the lanes in a fixed order. So every instruction set
-//! gives the same result to the last bit.
+//! gives the same result to the last bit. There is one exception: where the compiler knows of no fused multiplication,
+//! [`Portable`] rounds [`Lanes::sub_product`] twice. On x86-64 that concerns processors from before 2013.
 
 /// Numbers in a block.
 pub const LANES: usize = 8;
@@ -41,6 +42,8 @@ pub trait Lanes: Copy {
     fn sub(self, other: Self) -> Self;
     /// The product.
     fn mul(self, other: Self) -> Self;
+    /// `self` less the product of two others, rounded once.
+    fn sub_product(self, one: Self, two: Self) -> Self;
     /// The quotient.
     fn div(self, other: Self) -> Self;
     /// `self` where it is smaller, `other` elsewhere.
@@ -130,6 +133,15 @@ impl Lanes for Portable {
         self.zip(other, |a, b| a * b)
     }
     #[inline(always)]
+    fn sub_product(self, one: Self, two: Self) -> Self {
+        // Without the instruction, one rounding would take a hundred times as long as two.
+        let has_instruction = cfg!(any(target_feature = "fma", target_arch = "aarch64"));
+        Self(std::array::from_fn(|lane| match has_instruction {
+            true => (-one.0[lane]).mul_add(two.0[lane], self.0[lane]),
+            false => self.0[lane] - one.0[lane] * two.0[lane],
+        }))
+    }
+    #[inline(always)]
     fn div(self, other: Self) -> Self {
         self.zip(other, |a, b| a / b)
     }
@@ -164,7 +176,7 @@ impl Lanes for Portable {
 #[cfg(target_arch = "x86_64")]
 macro_rules! lanes_by_intrinsics {
     ($name:ident, $register:ty, [$($part:literal),*], $registers:literal, $set1:ident, $load:ident, $store:ident, $load_array:ident, $add:ident, $sub:ident,
-     $mul:ident, $div:ident, $min:ident, $max:ident, $transpose:ident, $select:ident) => {
+     $mul:ident, $sub_product:ident, $div:ident, $min:ident, $max:ident, $transpose:ident, $select:ident) => {
         /// Eight numbers in registers of this instruction set.
         #[derive(Clone, Copy)]
         pub struct $name([$register; [$($part),*].len()]);
@@ -210,6 +222,11 @@ macro_rules! lanes_by_intrinsics {
             fn mul(self, other: Self) -> Self {
                 // SAFETY: as in `splat`.
                 Self([$(unsafe { $mul(self.0[$part], other.0[$part]) }),*])
+            }
+            #[inline(always)]
+            fn sub_product(self, one: Self, two: Self) -> Self {
+                // SAFETY: as in `splat`.
+                Self([$(unsafe { $sub_product(one.0[$part], two.0[$part], self.0[$part]) }),*])
             }
             #[inline(always)]
             fn div(self, other: Self) -> Self {
@@ -258,6 +275,7 @@ mod x86_64 {
         _mm256_add_pd,
         _mm256_sub_pd,
         _mm256_mul_pd,
+        _mm256_fnmadd_pd,
         _mm256_div_pd,
         _mm256_min_pd,
         _mm256_max_pd,
@@ -276,6 +294,7 @@ mod x86_64 {
         _mm512_add_pd,
         _mm512_sub_pd,
         _mm512_mul_pd,
+        _mm512_fnmadd_pd,
         _mm512_div_pd,
         _mm512_min_pd,
         _mm512_max_pd,
@@ -365,9 +384,9 @@ pub fn flat_mut(blocks: &mut [Block]) -> &mut [f64] {
 pub enum Level {
     /// Any machine.
     Baseline,
-    /// AVX2.
+    /// AVX2 with fused multiplication.
     Avx2,
-    /// AVX-512 with its common extensions.
+    /// AVX-512 with its common extensions, and fused multiplication.
     Avx512,
 }
 
@@ -375,13 +394,14 @@ pub enum Level {
 #[cfg(target_arch = "x86_64")]
 #[inline]
 pub fn level() -> Level {
-    let has_avx512 = is_x86_feature_detected!("avx512f")
+    let has_avx512 = is_x86_feature_detected!("fma")
+        && is_x86_feature_detected!("avx512f")
         && is_x86_feature_detected!("avx512vl")
         && is_x86_feature_detected!("avx512dq")
         && is_x86_feature_detected!("avx512bw");
     if has_avx512 {
         Level::Avx512
-    } else if is_x86_feature_detected!("avx2") {
+    } else if is_x86_feature_detected!("avx2") && is_x86_feature_detected!("fma") {
         Level::Avx2
     } else {
         Level::Baseline
@@ -397,11 +417,11 @@ macro_rules! multiversion {
         $vis fn $name($($argument: $type),*) $(-> $result)? {
             #[cfg(target_arch = "x86_64")]
             {
-                #[target_feature(enable = "avx512f,avx512vl,avx512dq,avx512bw,avx2")]
+                #[target_feature(enable = "avx512f,avx512vl,avx512dq,avx512bw,avx2,fma")]
                 fn avx512($($argument: $type),*) $(-> $result)? {
                     $body::<$crate::simd::Avx512>($($argument),*)
                 }
-                #[target_feature(enable = "avx2")]
+                #[target_feature(enable = "avx2,fma")]
                 fn avx2($($argument: $type),*) $(-> $result)? {
                     $body::<$crate::simd::Avx2>($($argument),*)
                 }
@@ -434,6 +454,29 @@ mod tests {
 
     multiversion! {
         fn with_best_instructions(a: &Block, b: &Block) -> (Vec<f64>, [f64; 3]) = every_operation;
+    }
+
+    #[inline(always)]
+    fn less_product<L: Lanes>(numbers: [&Block; 3]) -> Block {
+        L::load(numbers[0]).sub_product(L::load(numbers[1]), L::load(numbers[2])).block()
+    }
+
+    multiversion! {
+        fn less_product_at_best(numbers: [&Block; 3]) -> Block = less_product;
+    }
+
+    #[test]
+    fn products_are_rounded_once() {
+        // The last part of its square, 1 + 2^-29 + 2^-60, is lost if the square is rounded.
+        let near = 1.0 + 2_f64.powi(-30);
+        let (once, twice) = ((-near).mul_add(near, 1.0), 1.0 - near * near);
+        assert_ne!(once, twice);
+        #[cfg(target_arch = "x86_64")]
+        let has_instruction = level() != Level::Baseline;
+        #[cfg(not(target_arch = "x86_64"))]
+        let has_instruction = cfg!(target_arch = "aarch64");
+        let best = less_product_at_best([&Block::splat(1.0), &Block::splat(near), &Block::splat(near)]);
+        assert_eq!(best.0, [if has_instruction { once } else { twice }; LANES]);
     }
 
     #[test]

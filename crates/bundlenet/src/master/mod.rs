@@ -12,6 +12,7 @@
 mod boxes;
 mod caps;
 mod component;
+mod exchange;
 mod interior;
 mod learned;
 mod measure;

@@ -17,12 +17,13 @@
 use bundlenet_linalg::cholesky::{Cholesky, Strips};
 
 use super::caps::{Caps, Limits};
+use super::exchange::exchange;
 use super::interior::Interior;
 use super::semismooth::{Semismooth, Start};
 use super::ways::{
     ENTRY_WORK, Expected, FACTOR_WORK, MOST_ROWS, PRODUCT_WORK, PRODUCTS_PER_READ, WRITE_WORK, Way, Ways,
 };
-use crate::model::{Component, ComponentBundle, Model};
+use crate::model::{ComponentBundle, Model};
 use crate::oracle::Patience;
 
 /// Sweeps in a round.
@@ -54,7 +55,7 @@ const STIFFER: f64 = 3.0;
 const MOST_TRIALS: usize = 60;
 const FLAT: f64 = 1e-12;
 /// Weights below this count as zero.
-const LEAST_WEIGHT: f64 = 1e-13;
+pub(super) const LEAST_WEIGHT: f64 = 1e-13;
 
 /// Part of the gap that steps in the space of the variables may leave. The rest is for cuts that took no part.
 const VARIABLES_SHARE: f64 = 0.5;
@@ -747,42 +748,6 @@ impl ProductMaster {
             step = if step > 1e-6 && !patience.is_over() { 0.5 * step } else { 0.0 };
         }
     }
-}
-
-/// Exchanges weight between pairs of a component's cuts, from expensive to cheap ones. True if any weight changed.
-fn exchange(component: &Component, costs: &mut [f64], weights: &mut [f64]) -> bool {
-    let mut is_changed = false;
-    for _ in 0..3 * costs.len() {
-        let (mut low, mut high) = ((f64::INFINITY, 0), (f64::NEG_INFINITY, 0));
-        for (at, (&cost, &weight)) in costs.iter().zip(&*weights).enumerate() {
-            if cost < low.0 {
-                low = (cost, at);
-            }
-            if weight > 0.0 && cost > high.0 {
-                high = (cost, at);
-            }
-        }
-        let difference = high.0 - low.0;
-        if difference.is_nan() || difference <= 1e-14 * (high.0.abs() + low.0.abs()) {
-            break;
-        }
-        let (to, from) = (low.1, high.1);
-        let (gains, losses) = (component.gram_row(to), component.gram_row(from));
-        let curvature = gains[to] + losses[from] - 2.0 * gains[from];
-        let most = weights[from];
-        let wanted = if curvature > 0.0 { difference / curvature } else { most };
-        if wanted < LEAST_WEIGHT {
-            break;
-        }
-        let step = if wanted > most - LEAST_WEIGHT { most } else { wanted };
-        weights[to] += step;
-        weights[from] = if step == most { 0.0 } else { most - step };
-        for ((cost, gain), loss) in costs.iter_mut().zip(gains).zip(losses) {
-            *cost += step * (gain - loss);
-        }
-        is_changed = true;
-    }
-    is_changed
 }
 
 #[cfg(test)]
