@@ -5,6 +5,9 @@
 //! that eight rows are computed at once. The same strips are the left and the right operand of the products. Every
 //! instruction set with fused multiplication does the same operations in the same order, so the factor is the same to
 //! the last bit.
+//!
+//! Zeros left of the first other entry of a row stay zeros. Strips that are zero in a whole panel take no part in it: a
+//! matrix with a narrow band, or with few long rows, takes far less work than a full one.
 
 use crate::simd::{Block, LANES, Lanes, blocks_for, flat, flat_mut, multiversion};
 
@@ -36,6 +39,10 @@ pub struct Cholesky {
     stride: usize,
     entries: Vec<Block>,
     strips: Vec<Block>,
+    /// First block of each strip of eight rows that is not zero, after a factorisation.
+    starts: Vec<usize>,
+    /// Strips of eight rows that take part in a panel.
+    places: Vec<usize>,
 }
 
 impl Cholesky {
@@ -97,7 +104,9 @@ impl Cholesky {
         if strips.width == 0 || self.size == 0 {
             return Some(());
         }
-        subtract_products(&mut self.entries, self.stride, 0, (&strips.entries, strips.width), is_over)
+        self.places.clear();
+        self.places.extend(0..blocks_for(self.size));
+        subtract_products(&mut self.entries, self.stride, (&strips.entries, strips.width), &self.places, is_over)
     }
 
     /// Replaces the matrix by its factor. A pivot that is not above `least` is replaced by a huge number: its unknown
@@ -107,26 +116,35 @@ impl Cholesky {
     /// A large factorisation asks `is_over` many times. If the answer is true it ends with `None`; the matrix is
     /// then of no use.
     pub fn factor(&mut self, least: f64, is_over: IsOver<'_>) -> Option<usize> {
-        self.positive = self.size;
-        let sizes = (self.size, self.size);
-        factor(&mut self.entries, self.stride, sizes, &mut self.strips, least.max(f64::MIN_POSITIVE), is_over)
+        self.factor_quasidefinite(self.size, least, is_over)
     }
 
     /// As [`Self::factor`], for a symmetric quasi-definite matrix: its first `positive` rows and columns are a positive
     /// definite block, the others a negative definite one. The factor is `L D L'`, where `D` has the signs of the two
     /// blocks. `positive` is a multiple of [`LANES`].
     pub fn factor_quasidefinite(&mut self, positive: usize, least: f64, is_over: IsOver<'_>) -> Option<usize> {
-        debug_assert!(positive.is_multiple_of(LANES) && positive <= self.size);
+        debug_assert!(positive.is_multiple_of(LANES) || positive == self.size);
         self.positive = positive;
-        let sizes = (positive, self.size);
-        factor(&mut self.entries, self.stride, sizes, &mut self.strips, least.max(f64::MIN_POSITIVE), is_over)
+        self.find_starts();
+        factor(self, least.max(f64::MIN_POSITIVE), is_over)
+    }
+
+    /// Finds the first block of each strip that is not zero.
+    fn find_starts(&mut self) {
+        self.starts.clear();
+        for (strip, rows) in
+            self.entries.chunks_exact(LANES * self.stride.max(1)).enumerate().take(blocks_for(self.size))
+        {
+            let is_zero = |at: &usize| rows[*at..].iter().step_by(self.stride).all(|block| block.0 == [0.0; LANES]);
+            self.starts.push((0..strip).take_while(is_zero).count());
+        }
     }
 
     /// Solves the system for one right-hand side, in place.
     pub fn solve(&self, right: &mut [f64]) {
-        solve_lower(&self.entries, self.stride, &mut right[..self.size]);
+        solve_lower(&self.entries, self.stride, &self.starts, &mut right[..self.size]);
         right[self.positive..self.size].iter_mut().for_each(|entry| *entry = -*entry);
-        solve_upper(&self.entries, self.stride, &mut right[..self.size]);
+        solve_upper(&self.entries, self.stride, &self.starts, &mut right[..self.size]);
     }
 }
 
@@ -165,40 +183,27 @@ multiversion! {
     fn subtract_products(
         entries: &mut [Block],
         stride: usize,
-        first: usize,
         strips: (&[Block], usize),
+        places: &[usize],
         is_over: IsOver<'_>,
     ) -> Option<()> = update;
 }
 
 multiversion! {
-    fn factor(
-        entries: &mut [Block],
-        stride: usize,
-        sizes: (usize, usize),
-        strips: &mut [Block],
-        least: f64,
-        is_over: IsOver<'_>,
-    ) -> Option<usize> = factor_kernel;
+    fn factor(matrix: &mut Cholesky, least: f64, is_over: IsOver<'_>) -> Option<usize> = factor_kernel;
 }
 
 multiversion! {
-    fn solve_lower(entries: &[Block], stride: usize, vector: &mut [f64]) = solve_lower_kernel;
+    fn solve_lower(entries: &[Block], stride: usize, starts: &[usize], vector: &mut [f64]) = solve_lower_kernel;
 }
 
 multiversion! {
-    fn solve_upper(entries: &[Block], stride: usize, vector: &mut [f64]) = solve_upper_kernel;
+    fn solve_upper(entries: &[Block], stride: usize, starts: &[usize], vector: &mut [f64]) = solve_upper_kernel;
 }
 
 #[inline(always)]
-fn factor_kernel<L: Lanes>(
-    entries: &mut [Block],
-    stride: usize,
-    (positive, size): (usize, usize),
-    strips: &mut [Block],
-    least: f64,
-    is_over: IsOver<'_>,
-) -> Option<usize> {
+fn factor_kernel<L: Lanes>(matrix: &mut Cholesky, least: f64, is_over: IsOver<'_>) -> Option<usize> {
+    let Cholesky { size, positive, stride, ref mut entries, ref mut strips, ref starts, ref mut places } = *matrix;
     let mut left_out = 0;
     let mut next = 0;
     while next < size {
@@ -209,22 +214,20 @@ fn factor_kernel<L: Lanes>(
         let end = if from < positive { positive } else { size };
         let width = (end - from).next_multiple_of(LANES).min(PANEL);
         next += width;
-        // Rows above the panel are already factored.
-        let entries = &mut entries[from * stride..];
-        let strips = &mut strips[..blocks_for(size - from) * width];
-        let first = from / LANES;
-        for (strip, rows) in strips.chunks_exact_mut(width).zip(entries.chunks_exact(LANES * stride)) {
-            transpose_in::<L>(strip, rows, stride, first);
+        // Strips above the panel are already factored.
+        let (first, after) = (from / LANES, next / LANES);
+        places.clear();
+        places.extend((first..blocks_for(size)).filter(|strip| starts[*strip] < after));
+        let strips = &mut strips[..places.len() * width];
+        for (strip, place) in strips.chunks_exact_mut(width).zip(&*places) {
+            transpose_in::<L>(strip, &entries[place * LANES * stride..], stride, first);
         }
         left_out += factor_panel::<L>(strips, width, size - from, least);
-        for (strip, rows) in strips.chunks_exact(width).zip(entries.chunks_exact_mut(LANES * stride)) {
-            transpose_out::<L>(strip, rows, stride, first);
+        for (strip, place) in strips.chunks_exact(width).zip(&*places) {
+            transpose_out::<L>(strip, &mut entries[place * LANES * stride..], stride, first);
         }
-        if size > from + width {
-            let below = width / LANES;
-            let strips = &strips[below * width..];
-            update::<L>(&mut entries[width * stride..], stride, first + below, (strips, width), is_over)?;
-        }
+        let corner = (width / LANES).min(places.len());
+        update::<L>(entries, stride, (&strips[corner * width..], width), &places[corner..], is_over)?;
     }
     Some(left_out)
 }
@@ -407,27 +410,26 @@ fn subtract_rows<L: Lanes, const WIDE: usize, const FIRST: usize, const COUNT: u
     }
 }
 
-/// Subtracts the products of the strips below a panel from the lower triangle right of it. That triangle begins with
-/// block `first` of the rows. `None` if it had to end.
+/// Subtracts the products of the strips below a panel from the lower triangle right of it. `places` are the places of
+/// the strips among all strips of the matrix. `None` if it had to end.
 #[inline(always)]
 fn update<L: Lanes>(
     entries: &mut [Block],
     stride: usize,
-    first: usize,
     (strips, width): (&[Block], usize),
+    places: &[usize],
     is_over: IsOver<'_>,
 ) -> Option<()> {
-    let count = strips.len() / width;
     let strip = |index: usize| &strips[index * width..(index + 1) * width];
     // The right strips stay in the first-level cache while all left strips are read.
     let mut at = 0;
-    while at < count {
-        if is_over(LANES * LANES * width * WIDE * (count - at)) {
+    while at < places.len() {
+        if is_over(LANES * LANES * width * WIDE * (places.len() - at)) {
             return None;
         }
-        let is_wide = L::REGISTERS >= 32 && at + WIDE <= count;
-        for below in at..count {
-            let rows = &mut entries[below * LANES * stride + first + at..];
+        let is_wide = L::REGISTERS >= 32 && places.get(at + WIDE - 1) == Some(&(places[at] + WIDE - 1));
+        for (below, place) in places.iter().enumerate().skip(at) {
+            let rows = &mut entries[place * LANES * stride + places[at]..];
             if is_wide {
                 // Some of these blocks are right of the diagonal. They may hold anything.
                 subtract::<L, WIDE>(strip(below), [strip(at), strip(at + 1), strip(at + 2)], rows, stride);
@@ -441,14 +443,14 @@ fn update<L: Lanes>(
 }
 
 #[inline(always)]
-fn solve_lower_kernel<L: Lanes>(entries: &[Block], stride: usize, vector: &mut [f64]) {
-    for (index, rows) in entries.chunks_exact(LANES * stride.max(1)).enumerate().take(blocks_for(vector.len())) {
+fn solve_lower_kernel<L: Lanes>(entries: &[Block], stride: usize, starts: &[usize], vector: &mut [f64]) {
+    for ((index, rows), &start) in entries.chunks_exact(LANES * stride.max(1)).enumerate().zip(starts) {
         let (known, rest) = vector.split_at_mut(index * LANES);
-        let known = known.as_chunks::<LANES>().0;
+        let known = &known.as_chunks::<LANES>().0[start..];
         let mut products = [0.0; LANES];
         // Four rows at a time share the loads of the vector.
         for (rows, products) in rows.chunks_exact(4 * stride).zip(products.as_chunks_mut::<4>().0) {
-            let row = |index: usize| &rows[index * stride..][..known.len()];
+            let row = |index: usize| &rows[index * stride + start..][..known.len()];
             let [a, b, c, d] = [row(0), row(1), row(2), row(3)];
             let mut sums = [L::splat(0.0); 4];
             for (at, numbers) in known.iter().enumerate() {
@@ -473,8 +475,8 @@ fn solve_lower_kernel<L: Lanes>(entries: &[Block], stride: usize, vector: &mut [
 }
 
 #[inline(always)]
-fn solve_upper_kernel<L: Lanes>(entries: &[Block], stride: usize, vector: &mut [f64]) {
-    for index in (0..blocks_for(vector.len())).rev() {
+fn solve_upper_kernel<L: Lanes>(entries: &[Block], stride: usize, starts: &[usize], vector: &mut [f64]) {
+    for (index, &start) in starts.iter().enumerate().rev() {
         let rows = &entries[index * LANES * stride..(index + 1) * LANES * stride];
         let (open, rest) = vector.split_at_mut(index * LANES);
         let count = rest.len().min(LANES);
@@ -488,11 +490,11 @@ fn solve_upper_kernel<L: Lanes>(entries: &[Block], stride: usize, vector: &mut [
                 rest[column] -= factor[column] * solved[row];
             }
         }
-        let row = |row: usize| &rows[row * stride..][..index];
+        let row = |row: usize| &rows[row * stride + start..][..index - start];
         let [a, b, c, d, e, f, g, h] = [row(0), row(1), row(2), row(3), row(4), row(5), row(6), row(7)];
         let [wa, wb, wc, wd] = [solved[0], solved[1], solved[2], solved[3]];
         let [we, wf, wg, wh] = [solved[4], solved[5], solved[6], solved[7]];
-        for (at, numbers) in open.as_chunks_mut::<LANES>().0.iter_mut().enumerate() {
+        for (at, numbers) in open.as_chunks_mut::<LANES>().0[start..].iter_mut().enumerate() {
             let term = |row: &[Block], weight: f64| L::load(&row[at]).mul(L::splat(weight));
             let lanes = L::load_array(numbers).sub(term(a, wa)).sub(term(b, wb)).sub(term(c, wc)).sub(term(d, wd));
             let lanes = lanes.sub(term(e, we)).sub(term(f, wf)).sub(term(g, wg)).sub(term(h, wh));
@@ -509,10 +511,12 @@ mod tests {
 
     #[inline(always)]
     fn factor_and_solve<L: Lanes>(cholesky: &mut Cholesky, vector: &mut [f64]) {
-        let Cholesky { size, stride, entries, strips, .. } = cholesky;
-        factor_kernel::<L>(entries, *stride, (*size, *size), strips, 1e-9, &|_| false);
-        solve_lower_kernel::<L>(entries, *stride, vector);
-        solve_upper_kernel::<L>(entries, *stride, vector);
+        cholesky.positive = cholesky.size;
+        cholesky.find_starts();
+        factor_kernel::<L>(cholesky, 1e-9, &|_| false);
+        let Cholesky { stride, entries, starts, .. } = cholesky;
+        solve_lower_kernel::<L>(entries, *stride, starts, vector);
+        solve_upper_kernel::<L>(entries, *stride, starts, vector);
     }
 
     #[cfg(target_arch = "x86_64")]
@@ -529,6 +533,32 @@ mod tests {
             let entries = cholesky.row_mut(row);
             entries.iter_mut().for_each(|entry| *entry = stream.symmetric());
             entries[row] = size as f64 + 1.0;
+        }
+    }
+
+    #[test]
+    fn zeros_left_of_the_rows_are_skipped() {
+        let mut stream = Stream::new(6, "profile", 0);
+        for (size, band) in [(40, 3), (300, 20), (700, 9), (700, 200)] {
+            let (mut full, mut cholesky) = (vec![vec![0.0; size]; size], Cholesky::default());
+            cholesky.reset(size, &|_| false);
+            for row in 0..size {
+                // Every fiftieth row is long.
+                let start = if row % 50 == 49 { 0 } else { row - row.min(band) };
+                for column in start..row {
+                    full[row][column] = stream.symmetric();
+                    full[column][row] = full[row][column];
+                }
+                full[row][row] = size as f64;
+                cholesky.row_mut(row).copy_from_slice(&full[row][..=row]);
+            }
+            let wanted: Vec<f64> = (0..size).map(|_| stream.symmetric()).collect();
+            let product = |row: &Vec<f64>| row.iter().zip(&wanted).map(|(a, b)| a * b).sum();
+            let mut found: Vec<f64> = full.iter().map(product).collect();
+            assert_eq!(cholesky.factor(1e-9, &|_| false), Some(0));
+            cholesky.solve(&mut found);
+            assert!(cholesky.starts.iter().any(|start| *start > 0));
+            wanted.iter().zip(&found).for_each(|(a, b)| assert!((a - b).abs() < 1e-12, "{a} {b}"));
         }
     }
 

@@ -168,6 +168,36 @@ struct Support {
     ends: Vec<usize>,
     by_coordinate: Vec<(u32, f64)>,
     right: Vec<f64>,
+    /// Multiplications of the factorisation of Newton's matrix, and the first column in each coordinate.
+    factor_products: f64,
+    firsts: Vec<usize>,
+}
+
+impl Support {
+    /// Counts the multiplications of a factorisation. Two columns have a product if they share a coordinate. The factor
+    /// is zero left of the first product of each row, up to a panel.
+    fn count_products(&mut self, bundle: &ComponentBundle) {
+        let Self { cuts, columns, firsts, .. } = self;
+        self.factor_products = (columns.len() as f64).powi(3) / 6.0;
+        if columns.len() <= Strips::MOST {
+            return;
+        }
+        firsts.clear();
+        firsts.resize(bundle.linear().len(), usize::MAX);
+        self.factor_products = 0.0;
+        for (column, &(at, heaviest)) in columns.iter().enumerate() {
+            let mut start = column;
+            for SupportCut { component, cut, .. } in [cuts[at], cuts[heaviest]] {
+                for &coordinate in bundle.subgradient(&bundle.components()[component].cuts[cut]).0 {
+                    let first = &mut firsts[coordinate as usize];
+                    *first = column.min(*first);
+                    start = start.min(*first);
+                }
+            }
+            let length = (column - start + Strips::MOST).min(column) as f64;
+            self.factor_products += 0.5 * length * length;
+        }
+    }
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -283,7 +313,7 @@ impl ProductMaster {
         let entries = 2.0 * free * bundle.size() as f64 / cuts / self.sum.len().max(1) as f64;
         let products = 0.5 * entries * entries * self.sum.len() as f64;
         (PRODUCT_WORK * products).min(dense_work(self.support.columns.len(), self.sum.len()))
-            + FACTOR_WORK * free.powi(3) / 6.0
+            + FACTOR_WORK * self.support.factor_products
             + ENTRY_WORK * bundle.size() as f64
     }
 
@@ -467,6 +497,7 @@ impl ProductMaster {
             columns.extend(block.clone().filter(|&at| at != heaviest).map(|at| (at, heaviest)));
             blocks.push(block);
         }
+        self.support.count_products(bundle);
     }
 
     /// Moves the weights of the support by scaled Newton steps. If a bound stops a step, another one follows without
@@ -534,7 +565,7 @@ impl ProductMaster {
         if !self.write_columns(bundle, patience) || !self.write_matrix(patience) {
             return false;
         }
-        let Support { cuts, columns, right, .. } = &mut self.support;
+        let Support { cuts, columns, right, factor_products, .. } = &mut self.support;
         let largest = (0..columns.len()).map(|column| self.matrix.diagonal(column)).fold(0.0, f64::max);
         let largest = if largest > 0.0 { largest } else { 1.0 };
         let mut first = 0;
@@ -552,7 +583,7 @@ impl ProductMaster {
         if self.matrix.factor(1e-15 * largest, &is_over).is_none() {
             return false;
         }
-        self.work += FACTOR_WORK * (columns.len() as f64).powi(3) / 6.0;
+        self.work += FACTOR_WORK * *factor_products;
         right.clear();
         right.extend(columns.iter().map(|&(at, heaviest)| cuts[heaviest].cost - cuts[at].cost));
         self.matrix.solve(right);
