@@ -108,21 +108,13 @@ pub unsafe extern "C" fn bundlenet_minorants_push_all(
     }
     // SAFETY: the caller promises `count` entries of both arrays.
     let (values, ends) = unsafe { (from_raw_parts(values, count), from_raw_parts(ends, count)) };
-    if !ends.is_sorted() {
-        return Code::Length;
-    }
-    let all = ends[count - 1];
-    if all == 0 {
-        list.push_all(values, ends, &[], &[]);
-        return Code::Ok;
-    }
-    if coordinates.is_null() || entries.is_null() {
-        return Code::Null;
-    }
-    // SAFETY: the caller promises as many entries of both arrays as the last end says.
-    let (coordinates, entries) = unsafe { (from_raw_parts(coordinates, all), from_raw_parts(entries, all)) };
-    list.push_all(values, ends, coordinates, entries);
-    Code::Ok
+    let (coordinates, entries): (&[u32], &[f64]) = match ends[count - 1] {
+        0 => (&[], &[]),
+        _ if coordinates.is_null() || entries.is_null() => return Code::Null,
+        // SAFETY: the caller promises as many entries of both arrays as the last end says.
+        all => unsafe { (from_raw_parts(coordinates, all), from_raw_parts(entries, all)) },
+    };
+    if list.push_all(values, ends, coordinates, entries) { Code::Ok } else { Code::Length }
 }
 
 /// Appends the next component, whose value is known as an interval: `cut` is the value of the minorant at the point,
