@@ -13,97 +13,81 @@ use crate::run::{Keywords, check_threads, run};
 use crate::state::State;
 use crate::sum::{Callable, PythonSum, is_sum, linear_of};
 
-/// Minimises a convex function. `fun(x)` returns the value and a subgradient at the point `x`.
-///
-/// `fun` gets a new array at each call. It is called on the calling thread. It may return `((cut, bound), subgradient)`
-/// if the value is known as an interval only: `f(y) >= cut + subgradient'(y - x)` for all `y`, and `f(x) <= bound`. If
-/// it has a parameter `accuracy`, it gets the width that the interval should have at most, `inf` if any will do. `fun`
-/// may also be a `Sum`.
-///
-/// The run starts at `x0`. With a `state` that is not empty, it starts at the point of the state instead; it uses the
-/// cuts of the state that are still valid, and updates the state. `x0` may be missing, or a number, if `fun` is a `Sum`
-/// with a linear part.
-///
-/// `bounds` has a pair `(lower, upper)` for each coordinate, or one pair of numbers for all coordinates, or is a pair
-/// of arrays `(lower, upper)`, or a `scipy.optimize.Bounds`. `None` and infinity mean no bound. Equal sides fix a
-/// coordinate. Two arrays for two coordinates are read as a pair for each. A start outside the bounds is moved to the
-/// nearest point inside. If all sides are finite, the result has a proof.
-///
-/// `method` is the name of a method and `options` a mapping of its options, such as `method="bundle"` with
-/// `options={"cuts": "aggregated"}`. `bundlenet solve --help` lists the methods and their options. An option that the
-/// method does not have raises `ValueError`. `model` is the network of a method with a network; the default is the
-/// general model.
-///
-/// The run ends at the first of these events. The result has the best point in each case.
-///
-/// - The gap over `max(1, |value|)` is at most `tolerance`: the proved one where a proof is possible, else the
-///   estimated one.
-/// - The run took `steps` steps (10,000 by default), `oracle_calls` evaluations or `time_limit` seconds.
-/// - The value reached `target`.
-/// - `callback(progress)` returned a true value or raised `StopIteration`. Its other exceptions are passed on.
-/// - The user pressed Ctrl-C.
-///
-/// `OracleError` is raised if `fun` fails or returns unusable values. Its `__cause__` is the exception of `fun`. Its
-/// `result` is the best result so far. `executor` is a `concurrent.futures.Executor`, or another object with its method
-/// `submit`, that evaluates the components of a `Sum` in parallel. `threads` has no effect.
-#[pyfunction]
-#[pyo3(signature = (fun, x0=None, *, method="auto", options=None, model=None, bounds=None, steps=None,
-    oracle_calls=None, time_limit=None, target=None, tolerance=1e-7, callback=None, threads=None, state=None, executor=None))]
-#[expect(clippy::too_many_arguments, reason = "keywords")]
-pub(crate) fn minimize(
-    py: Python<'_>,
-    fun: &Bound<'_, PyAny>,
-    x0: Option<&Bound<'_, PyAny>>,
-    method: &str,
-    options: Option<&Bound<'_, PyAny>>,
-    model: Option<&Bound<'_, Model>>,
-    bounds: Option<&Bound<'_, PyAny>>,
-    steps: Option<usize>,
-    oracle_calls: Option<usize>,
-    time_limit: Option<f64>,
-    target: Option<f64>,
-    tolerance: f64,
-    callback: Option<Py<PyAny>>,
-    threads: Option<usize>,
-    state: Option<&Bound<'_, State>>,
-    executor: Option<Py<PyAny>>,
-) -> PyResult<Py<PyAny>> {
-    let keywords = Keywords { method, options, model, steps, oracle_calls, time_limit, target, tolerance };
-    let settings = keywords.settings()?;
-    check_threads(threads)?;
-    let task = Task { fun, x0, bounds, sense: Sense::Minimize, state: state.map(Bound::get), executor };
-    optimize(py, task, settings, callback.as_ref())
+/// Functions of Python with the same keywords, one for each sense.
+macro_rules! optimizers {
+    ($($(#[$about:meta])* $name:ident: $sense:expr;)*) => {$(
+        $(#[$about])*
+        #[pyfunction]
+        #[pyo3(signature = (fun, x0=None, *, method="auto", options=None, model=None, bounds=None, steps=None,
+            oracle_calls=None, time_limit=None, target=None, tolerance=1e-7, callback=None, threads=None, state=None,
+            executor=None))]
+        #[expect(clippy::too_many_arguments, reason = "keywords")]
+        pub(crate) fn $name(
+            py: Python<'_>,
+            fun: &Bound<'_, PyAny>,
+            x0: Option<&Bound<'_, PyAny>>,
+            method: &str,
+            options: Option<&Bound<'_, PyAny>>,
+            model: Option<&Bound<'_, Model>>,
+            bounds: Option<&Bound<'_, PyAny>>,
+            steps: Option<usize>,
+            oracle_calls: Option<usize>,
+            time_limit: Option<f64>,
+            target: Option<f64>,
+            tolerance: f64,
+            callback: Option<Py<PyAny>>,
+            threads: Option<usize>,
+            state: Option<&Bound<'_, State>>,
+            executor: Option<Py<PyAny>>,
+        ) -> PyResult<Py<PyAny>> {
+            let keywords = Keywords { method, options, model, steps, oracle_calls, time_limit, target, tolerance };
+            let settings = keywords.settings()?;
+            check_threads(threads)?;
+            let task = Task { fun, x0, bounds, sense: $sense, state: state.map(Bound::get), executor };
+            optimize(py, task, settings, callback.as_ref())
+        }
+    )*};
 }
 
-/// Maximises a concave function, such as the Lagrangian dual of a minimisation problem. The arguments are those of
-/// `minimize`.
-#[pyfunction]
-#[pyo3(signature = (fun, x0=None, *, method="auto", options=None, model=None, bounds=None, steps=None,
-    oracle_calls=None, time_limit=None, target=None, tolerance=1e-7, callback=None, threads=None, state=None, executor=None))]
-#[expect(clippy::too_many_arguments, reason = "keywords")]
-pub(crate) fn maximize(
-    py: Python<'_>,
-    fun: &Bound<'_, PyAny>,
-    x0: Option<&Bound<'_, PyAny>>,
-    method: &str,
-    options: Option<&Bound<'_, PyAny>>,
-    model: Option<&Bound<'_, Model>>,
-    bounds: Option<&Bound<'_, PyAny>>,
-    steps: Option<usize>,
-    oracle_calls: Option<usize>,
-    time_limit: Option<f64>,
-    target: Option<f64>,
-    tolerance: f64,
-    callback: Option<Py<PyAny>>,
-    threads: Option<usize>,
-    state: Option<&Bound<'_, State>>,
-    executor: Option<Py<PyAny>>,
-) -> PyResult<Py<PyAny>> {
-    let keywords = Keywords { method, options, model, steps, oracle_calls, time_limit, target, tolerance };
-    let settings = keywords.settings()?;
-    check_threads(threads)?;
-    let task = Task { fun, x0, bounds, sense: Sense::Maximize, state: state.map(Bound::get), executor };
-    optimize(py, task, settings, callback.as_ref())
+optimizers! {
+    /// Minimises a convex function. `fun(x)` returns the value and a subgradient at the point `x`.
+    ///
+    /// `fun` gets a new array at each call. It is called on the calling thread. It may return
+    /// `((cut, bound), subgradient)` if the value is known as an interval only: `f(y) >= cut + subgradient'(y - x)` for
+    /// all `y`, and `f(x) <= bound`. If it has a parameter `accuracy`, it gets the width that the interval should have
+    /// at most, `inf` if any will do. `fun` may also be a `Sum`.
+    ///
+    /// The run starts at `x0`. With a `state` that is not empty, it starts at the point of the state instead; it uses
+    /// the cuts of the state that are still valid, and updates the state. `x0` may be missing, or a number, if `fun` is
+    /// a `Sum` with a linear part.
+    ///
+    /// `bounds` has a pair `(lower, upper)` for each coordinate, or one pair of numbers for all coordinates, or is a
+    /// pair of arrays `(lower, upper)`, or a `scipy.optimize.Bounds`. `None` and infinity mean no bound. Equal sides
+    /// fix a coordinate. Two arrays for two coordinates are read as a pair for each. A start outside the bounds is
+    /// moved to the nearest point inside. If all sides are finite, the result has a proof.
+    ///
+    /// `method` is the name of a method and `options` a mapping of its options, such as `method="bundle"` with
+    /// `options={"cuts": "aggregated"}`. `bundlenet solve --help` lists the methods and their options. An option that
+    /// the method does not have raises `ValueError`. `model` is the network of a method with a network; the default is
+    /// the general model.
+    ///
+    /// The run ends at the first of these events. The result has the best point in each case.
+    ///
+    /// - The gap over `max(1, |value|)` is at most `tolerance`: the proved one where a proof is possible, else the
+    ///   estimated one.
+    /// - The run took `steps` steps (10,000 by default), `oracle_calls` evaluations or `time_limit` seconds.
+    /// - The value reached `target`.
+    /// - `callback(progress)` returned a true value or raised `StopIteration`. Its other exceptions are passed on.
+    /// - The user pressed Ctrl-C.
+    ///
+    /// `OracleError` is raised if `fun` fails or returns unusable values. Its `__cause__` is the exception of `fun`.
+    /// Its `result` is the best result so far. `executor` is a `concurrent.futures.Executor`, or another object with
+    /// its method `submit`, that evaluates the components of a `Sum` in parallel. `threads` has no effect.
+    minimize: Sense::Minimize;
+
+    /// Maximises a concave function, such as the Lagrangian dual of a minimisation problem. The arguments are those of
+    /// `minimize`.
+    maximize: Sense::Maximize;
 }
 
 /// The function of a run, and what belongs to it.

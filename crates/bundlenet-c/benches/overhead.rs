@@ -6,20 +6,27 @@
 //! ```
 //!
 //! Each repetition does as a node of a branch and bound: it copies the state of the parent, sets a target, and solves with
-//! at most `CALLS` oracle calls, as the parent did. The median of the differences is the cost of the border. The bar is
-//! 5 microseconds. The callback pushes minorants one by one, or all at once.
+//! at most `CALLS` oracle calls, as the parent did. Any run can be interrupted. The callback pushes minorants one by one,
+//! or all at once.
+//!
+//! Times are those of the processor. *More* is the median of the differences between C and Rust: the cost of the border.
+//! The bar is 5 microseconds. *Twin* is the same for a second run in Rust: the error of the measurement.
 
 use std::ffi::{c_int, c_void};
-use std::time::Instant;
+use std::sync::atomic::AtomicBool;
 
 use bundlenet::{Limits, Minorants, Oracle, OracleError, Settings, SumOracle};
 use bundlenet_c::*;
+use bundlenet_testing::clock::Stopwatch;
 
 /// Variables, and nodes, unless arguments say otherwise.
 const VARIABLES: [usize; 3] = [2, 20, 200];
 const REPEATS: usize = 2000;
 const CALLS: usize = 10;
 const BAR: f64 = 5.0;
+
+/// All orders of a run in Rust, its twin and the run in C, so that caches favour none.
+const ORDERS: [[usize; 3]; 6] = [[0, 1, 2], [2, 1, 0], [1, 2, 0], [0, 2, 1], [2, 0, 1], [1, 0, 2]];
 
 /// The largest number of entries of a subgradient.
 const MOST: usize = 4;
@@ -165,9 +172,11 @@ unsafe extern "C" fn all_at_once(
     for ((&at, value), end) in components.iter().zip(&mut arrays.values).zip(&mut arrays.ends) {
         let piece = component(at, point);
         *value = piece.value;
-        arrays.coordinates[length..length + MOST].copy_from_slice(&piece.coordinates);
-        arrays.entries[length..length + MOST].copy_from_slice(&piece.entries);
-        length += piece.count;
+        let (coordinates, entries) = piece.subgradient();
+        for (&coordinate, &entry) in coordinates.iter().zip(entries) {
+            (arrays.coordinates[length], arrays.entries[length]) = (coordinate, entry);
+            length += 1;
+        }
         *end = length;
     }
     let Arrays { values, ends, coordinates, entries } = arrays;
@@ -185,18 +194,19 @@ fn settings() -> Settings {
 /// Seconds of one node in Rust, and its value.
 #[inline(never)]
 fn in_rust(chain: &mut Chain, parent: &bundlenet::State) -> (f64, f64) {
-    let begin = Instant::now();
-    let mut state = parent.clone();
-    let solution = bundlenet::Solver::new(settings()).unwrap().state(&mut state).solve(chain).unwrap();
+    let mut watch = Stopwatch::start();
+    let (mut state, interrupt) = (parent.clone(), AtomicBool::new(false));
+    let solver = bundlenet::Solver::new(settings()).unwrap().interrupt(&interrupt);
+    let solution = solver.state(&mut state).solve(chain).unwrap();
     let value = solution.value;
     drop((solution, state));
-    (begin.elapsed().as_secs_f64(), value)
+    (watch.read(), value)
 }
 
 /// Seconds of one node in C, and its value.
 #[inline(never)]
 fn in_c(solver: *mut bundlenet_c::Solver, parent: *const bundlenet_c::State) -> (f64, f64) {
-    let begin = Instant::now();
+    let mut watch = Stopwatch::start();
     let mut result = std::mem::MaybeUninit::<Outcome>::uninit();
     // SAFETY: all pointers are valid; the result is written if there is no error.
     let value = unsafe {
@@ -207,7 +217,7 @@ fn in_c(solver: *mut bundlenet_c::Solver, parent: *const bundlenet_c::State) -> 
         bundlenet_state_free(state);
         result.assume_init().value
     };
-    (begin.elapsed().as_secs_f64(), value)
+    (watch.read(), value)
 }
 
 fn median(mut numbers: Vec<f64>) -> f64 {
@@ -250,34 +260,62 @@ impl Drop for Node {
     }
 }
 
+/// Lets the allocator keep its memory. Otherwise it gives pages back after a run, and the next run waits for new ones:
+/// how many depends on the order of addresses, and they cost more than the border.
+#[cfg(all(target_os = "linux", target_env = "gnu"))]
+fn keep_memory() {
+    unsafe extern "C" {
+        fn mallopt(parameter: c_int, value: c_int) -> c_int;
+    }
+    const TRIM_THRESHOLD: c_int = -1;
+    const MMAP_THRESHOLD: c_int = -3;
+    for parameter in [TRIM_THRESHOLD, MMAP_THRESHOLD] {
+        // SAFETY: the function takes any numbers.
+        assert_eq!(unsafe { mallopt(parameter, 1 << 25) }, 1, "the allocator takes the parameter");
+    }
+}
+
+#[cfg(not(all(target_os = "linux", target_env = "gnu")))]
+fn keep_memory() {}
+
 fn main() {
-    println!("{:>10} {:>14} {:>12} {:>12} {:>12}", "variables", "pushed", "Rust us", "C us", "more us");
+    keep_memory();
+    let heads = ["Rust us", "C us", "more us", "twin us"].map(|head| format!("{head:>10}")).join(" ");
+    println!("{:>10} {:>14} {heads}", "variables", "pushed");
     // Cargo adds options of its own.
     let numbers: Vec<usize> = std::env::args().filter_map(|argument| argument.parse().ok()).collect();
     let repeats = numbers.get(1).copied().unwrap_or(REPEATS);
     for dim in numbers.first().map_or(VARIABLES.to_vec(), |&dim| vec![dim]) {
-        let mut chain = Chain { linear: vec![0.0; dim] };
+        let [mut chain, mut twin] = [0, 1].map(|_| Chain { linear: vec![0.0; dim] });
         let mut parent = bundlenet::State::new();
         bundlenet::Solver::new(settings()).unwrap().state(&mut parent).solve(&mut chain).unwrap();
+        let twin_parent = parent.clone();
         let ways =
             [("one by one", one_by_one as unsafe extern "C" fn(_, _, _, _, _, _) -> _), ("all at once", all_at_once)];
         let is_wanted = |name: &str| numbers.is_empty() || std::env::args().any(|word| name.starts_with(&word));
         for (name, evaluate) in ways.into_iter().filter(|(name, _)| is_wanted(name)) {
             let mut arrays = Arrays::new(dim);
             let node = Node::new(dim, Some(evaluate), &mut arrays);
-            let mut seconds = [vec![], vec![], vec![]];
+            let (mut seconds, mut differences) = ([vec![], vec![]], [vec![], vec![]]);
             for repeat in 0..repeats {
-                // Either one is first as often, so that caches favour neither.
-                let first = (repeat % 2 == 1).then(|| in_c(node.solver, node.parent));
-                let rust = in_rust(&mut chain, &parent);
-                let c = first.unwrap_or_else(|| in_c(node.solver, node.parent));
-                assert_eq!(rust.1.to_bits(), c.1.to_bits(), "both runs have the same value");
-                let times = [rust.0, c.0, c.0 - rust.0].into_iter();
-                times.zip(&mut seconds).for_each(|(time, times)| times.push(1e6 * time));
+                let mut runs = [(0.0, 0.0); 3];
+                for which in ORDERS[repeat % ORDERS.len()] {
+                    runs[which] = match which {
+                        0 => in_rust(&mut chain, &parent),
+                        1 => in_rust(&mut twin, &twin_parent),
+                        _ => in_c(node.solver, node.parent),
+                    };
+                }
+                let [rust, twin, c] = runs.map(|(time, _)| 1e6 * time);
+                assert!(runs.iter().all(|run| run.1.to_bits() == runs[0].1.to_bits()), "all runs have the same value");
+                [rust, c].into_iter().zip(&mut seconds).for_each(|(time, times)| times.push(time));
+                [c - rust, twin - rust].into_iter().zip(&mut differences).for_each(|(time, times)| times.push(time));
             }
-            let [rust, c, more] = seconds.map(median);
+            let ([rust, c], [more, again]) = (seconds.map(median), differences.map(median));
             let is_held = if more <= BAR { "held" } else { "missed" };
-            println!("{dim:>10} {name:>14} {rust:>12.2} {c:>12.2} {more:>12.2}  bar of {BAR} us {is_held}");
+            println!(
+                "{dim:>10} {name:>14} {rust:>10.2} {c:>10.2} {more:>10.2} {again:>10.2}  bar of {BAR} us {is_held}"
+            );
         }
     }
 }

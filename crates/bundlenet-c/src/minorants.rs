@@ -3,8 +3,7 @@
 //! These functions are called once for each component of each evaluation, so they do as little as possible. A list
 //! grows as a `Vec` does: without a panic.
 
-use std::iter::{Copied, Zip};
-use std::slice::{Iter, from_raw_parts};
+use std::slice::from_raw_parts;
 
 use crate::code::Code;
 
@@ -26,34 +25,23 @@ impl Minorants {
     }
 }
 
-/// Coordinates and entries of a subgradient of the caller.
-type Pairs<'a> = Zip<Copied<Iter<'a, u32>>, Copied<Iter<'a, f64>>>;
-
-/// Does something with a list and a subgradient of the caller.
+/// Two arrays of the caller with `count` entries each, such as the coordinates and entries of a subgradient. None if
+/// there are entries and an array is null.
 ///
 /// # Safety
-/// The list is valid or null. Each array is null, or has `count` entries that nobody writes during the call.
-unsafe fn push(
-    minorants: *mut Minorants,
-    count: usize,
-    coordinates: *const u32,
-    numbers: *const f64,
-    put: impl FnOnce(&mut bundlenet::Minorants, Pairs<'_>),
-) -> Code {
-    // SAFETY: as for the caller.
-    let Some(Minorants { list, is_further, .. }) = (unsafe { minorants.as_mut() }) else { return Code::Null };
-    *is_further = false;
-    if count == 0 {
-        put(list, [].iter().copied().zip([].iter().copied()));
-        return Code::Ok;
+/// Each array is null, or has `count` entries that nobody writes during the call.
+unsafe fn arrays<'a>(count: usize, numbers: *const u32, entries: *const f64) -> Option<(&'a [u32], &'a [f64])> {
+    match count {
+        0 => Some((&[], &[])),
+        _ if numbers.is_null() || entries.is_null() => None,
+        // SAFETY: as for the caller.
+        _ => Some(unsafe { (from_raw_parts(numbers, count), from_raw_parts(entries, count)) }),
     }
-    if coordinates.is_null() || numbers.is_null() {
-        return Code::Null;
-    }
-    // SAFETY: as for the caller.
-    let (coordinates, numbers) = unsafe { (from_raw_parts(coordinates, count), from_raw_parts(numbers, count)) };
-    put(list, coordinates.iter().copied().zip(numbers.iter().copied()));
-    Code::Ok
+}
+
+/// The entries of two arrays, in pairs.
+fn pairs((numbers, entries): (&[u32], &[f64])) -> impl Iterator<Item = (u32, f64)> {
+    numbers.iter().copied().zip(entries.iter().copied())
 }
 
 /// Appends the next component: its value at the point, and the nonzero entries of a subgradient there.
@@ -69,16 +57,9 @@ pub unsafe extern "C" fn bundlenet_minorants_push(
 ) -> Code {
     // SAFETY: the caller passes a list or NULL.
     let Some(Minorants { list, is_further, .. }) = (unsafe { minorants.as_mut() }) else { return Code::Null };
-    *is_further = false;
-    if count == 0 {
-        list.push_slices(value, &[], &[]);
-        return Code::Ok;
-    }
-    if coordinates.is_null() || entries.is_null() {
-        return Code::Null;
-    }
     // SAFETY: the caller promises `count` entries of both arrays.
-    let (coordinates, entries) = unsafe { (from_raw_parts(coordinates, count), from_raw_parts(entries, count)) };
+    let Some((coordinates, entries)) = (unsafe { arrays(count, coordinates, entries) }) else { return Code::Null };
+    *is_further = false;
     list.push_slices(value, coordinates, entries);
     Code::Ok
 }
@@ -99,7 +80,6 @@ pub unsafe extern "C" fn bundlenet_minorants_push_all(
 ) -> Code {
     // SAFETY: the caller passes a list or NULL.
     let Some(Minorants { list, is_further, .. }) = (unsafe { minorants.as_mut() }) else { return Code::Null };
-    *is_further = false;
     if count == 0 {
         return Code::Ok;
     }
@@ -108,21 +88,11 @@ pub unsafe extern "C" fn bundlenet_minorants_push_all(
     }
     // SAFETY: the caller promises `count` entries of both arrays.
     let (values, ends) = unsafe { (from_raw_parts(values, count), from_raw_parts(ends, count)) };
-    if !ends.is_sorted() {
-        return Code::Length;
-    }
-    let all = ends[count - 1];
-    if all == 0 {
-        list.push_all(values, ends, &[], &[]);
-        return Code::Ok;
-    }
-    if coordinates.is_null() || entries.is_null() {
-        return Code::Null;
-    }
     // SAFETY: the caller promises as many entries of both arrays as the last end says.
-    let (coordinates, entries) = unsafe { (from_raw_parts(coordinates, all), from_raw_parts(entries, all)) };
-    list.push_all(values, ends, coordinates, entries);
-    Code::Ok
+    let rows = unsafe { arrays(ends[count - 1], coordinates, entries) };
+    let Some((coordinates, entries)) = rows else { return Code::Null };
+    *is_further = false;
+    if list.push_all(values, ends, coordinates, entries) { Code::Ok } else { Code::Length }
 }
 
 /// Appends the next component, whose value is known as an interval: `cut` is the value of the minorant at the point,
@@ -137,8 +107,13 @@ pub unsafe extern "C" fn bundlenet_minorants_push_within(
     coordinates: *const u32,
     entries: *const f64,
 ) -> Code {
+    // SAFETY: the caller passes a list or NULL.
+    let Some(Minorants { list, is_further, .. }) = (unsafe { minorants.as_mut() }) else { return Code::Null };
     // SAFETY: the caller promises `count` entries of both arrays.
-    unsafe { push(minorants, count, coordinates, entries, |list, pairs| list.push_within(cut, bound, pairs)) }
+    let Some(row) = (unsafe { arrays(count, coordinates, entries) }) else { return Code::Null };
+    *is_further = false;
+    list.push_within(cut, bound, pairs(row));
+    Code::Ok
 }
 
 /// Appends a further cut of the last component, with its value at the point: each member of a solution pool is one.
@@ -150,17 +125,16 @@ pub unsafe extern "C" fn bundlenet_minorants_push_more(
     coordinates: *const u32,
     entries: *const f64,
 ) -> Code {
-    // SAFETY: the list is valid or NULL.
-    if unsafe { minorants.as_ref() }.is_some_and(|minorants| minorants.list.is_empty()) {
+    // SAFETY: the caller passes a list or NULL.
+    let Some(Minorants { list, is_further, .. }) = (unsafe { minorants.as_mut() }) else { return Code::Null };
+    if list.is_empty() {
         return Code::Length;
     }
     // SAFETY: the caller promises `count` entries of both arrays.
-    let code = unsafe { push(minorants, count, coordinates, entries, |list, pairs| list.push_more(value, pairs)) };
-    // SAFETY: the list is valid or NULL.
-    if let (Code::Ok, Some(minorants)) = (code, unsafe { minorants.as_mut() }) {
-        minorants.is_further = true;
-    }
-    code
+    let Some(row) = (unsafe { arrays(count, coordinates, entries) }) else { return Code::Null };
+    *is_further = true;
+    list.push_more(value, pairs(row));
+    Code::Ok
 }
 
 /// Appends the solution behind the next cut that has none yet: its cost in the objective of the problem, and its
@@ -184,15 +158,8 @@ pub unsafe extern "C" fn bundlenet_minorants_solution(
     if solutions.len() >= cuts {
         return Code::Length;
     }
-    if count == 0 {
-        solutions.push(cost, []);
-        return Code::Ok;
-    }
-    if variables.is_null() || values.is_null() {
-        return Code::Null;
-    }
     // SAFETY: the caller promises `count` entries of both arrays.
-    let (variables, values) = unsafe { (from_raw_parts(variables, count), from_raw_parts(values, count)) };
-    solutions.push(cost, variables.iter().copied().zip(values.iter().copied()));
+    let Some(row) = (unsafe { arrays(count, variables, values) }) else { return Code::Null };
+    solutions.push(cost, pairs(row));
     Code::Ok
 }

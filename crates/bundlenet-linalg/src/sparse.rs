@@ -39,15 +39,27 @@ impl SparseRows {
 
     /// Appends rows that lie one after the other: where each ends, and all coordinates and entries.
     ///
+    /// Returns false and appends nothing if an end is below the one before, or if the last is not the number of entries.
+    ///
     /// # Panics
-    /// If the lengths differ, or an end is below the one before or beyond the entries.
-    pub fn push_rows(&mut self, ends: &[usize], coordinates: &[u32], entries: &[f64]) {
+    /// If the lengths of `coordinates` and `entries` differ.
+    #[must_use]
+    pub fn push_rows(&mut self, ends: &[usize], coordinates: &[u32], entries: &[f64]) -> bool {
         assert_eq!(coordinates.len(), entries.len(), "a coordinate has an entry");
-        assert!(ends.is_sorted() && ends.last().copied().unwrap_or(0) == entries.len(), "rows end one after the other");
-        let offset = self.entries.len();
-        self.ends.extend(ends.iter().map(|end| end + offset));
+        let (rows, offset) = (self.ends.len(), self.entries.len());
+        let (mut is_sorted, mut last) = (true, 0);
+        self.ends.extend(ends.iter().map(|&end| {
+            is_sorted &= last <= end;
+            last = end;
+            end.wrapping_add(offset)
+        }));
+        if !is_sorted || last != entries.len() {
+            self.ends.truncate(rows);
+            return false;
+        }
         self.coordinates.extend_from_slice(coordinates);
         self.entries.extend_from_slice(entries);
+        true
     }
 
     /// As [`SparseRows::push_rows`], with coordinates and entries that a closure writes into their places.

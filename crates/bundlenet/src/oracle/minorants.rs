@@ -202,15 +202,21 @@ impl Minorants {
     /// Appends the next components, all at once: their values, and their subgradients one after the other. The
     /// subgradient of a component ends at its number in `ends`.
     ///
+    /// Returns false and appends nothing if an end is below the one before, or if the last is not the number of entries.
+    ///
     /// # Panics
-    /// If the lengths differ, or an end is below the one before or beyond the entries.
-    pub fn push_all(&mut self, values: &[f64], ends: &[usize], coordinates: &[u32], entries: &[f64]) {
+    /// If the lengths of `values` and `ends`, or of `coordinates` and `entries` differ.
+    #[must_use]
+    pub fn push_all(&mut self, values: &[f64], ends: &[usize], coordinates: &[u32], entries: &[f64]) -> bool {
         assert_eq!(values.len(), ends.len(), "a value has a subgradient");
+        if !self.firsts.rows.push_rows(ends, coordinates, entries) {
+            return false;
+        }
         if !self.bounds.is_empty() {
             self.bounds.extend_from_slice(values);
         }
         self.firsts.values.extend_from_slice(values);
-        self.firsts.rows.push_rows(ends, coordinates, entries);
+        true
     }
 
     /// As [`Minorants::push_all`], for values that are intervals, with coordinates and entries that a closure writes into
@@ -382,7 +388,10 @@ mod tests {
         pairs.push(3.0, []);
         slices.push_slices(2.0, &[0, 3], &[1.0, -1.0]);
         slices.push_slices(3.0, &[], &[]);
-        all.push_all(&[2.0, 3.0], &[2, 2], &[0, 3], &[1.0, -1.0]);
+        assert!(all.push_all(&[2.0, 3.0], &[2, 2], &[0, 3], &[1.0, -1.0]));
+        let whole = all.clone();
+        assert!(!all.push_all(&[2.0, 3.0], &[2, 1], &[0], &[1.0]) && !all.push_all(&[2.0], &[2], &[0], &[1.0]));
+        assert_eq!(all, whole);
         assert_eq!(pairs, slices);
         assert_eq!(pairs, all);
         let mut written = Minorants::new();
