@@ -157,6 +157,16 @@ pub(crate) fn source_name(source: &str) -> String {
     }
 }
 
+/// How a model file is solved.
+#[derive(Clone, Copy)]
+#[cfg_attr(not(feature = "mip"), expect(dead_code, reason = "model files are refused"))]
+pub(crate) struct Modes {
+    /// Without a display of progress.
+    pub(crate) is_quiet: bool,
+    /// With a bound that holds in exact arithmetic.
+    pub(crate) is_safe: bool,
+}
+
 /// Names of multipliers, and a point to start at.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct Start<'a> {
