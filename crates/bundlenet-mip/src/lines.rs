@@ -1,5 +1,7 @@
 //! Lines of files in the family of MPS: sections of words.
 
+use std::ops::Range;
+
 use crate::error::{Error, at_line};
 
 /// A number, also with the exponent of Fortran.
@@ -12,6 +14,7 @@ pub(crate) struct Line<'a> {
     file: &'a str,
     number: usize,
     pub(crate) words: Vec<&'a str>,
+    content: &'a str,
     /// Whether it begins a section: it has no blank before its first word.
     pub(crate) is_heading: bool,
 }
@@ -25,6 +28,21 @@ impl Line<'_> {
         number(word).filter(|number| number.is_finite()).ok_or_else(|| self.wrong(expected))
     }
 
+    /// Whether names and numbers stand in the columns of the fixed format: blanks between its fields, numbers in the
+    /// fourth and in the sixth one.
+    pub(crate) fn is_fixed(&self) -> bool {
+        let part = |range: Range<usize>| {
+            let bytes = self.content.trim_end().as_bytes();
+            bytes.get(range.start..range.end.min(bytes.len())).unwrap_or_default()
+        };
+        let is_blank = |range| part(range).iter().all(|byte| *byte == b' ');
+        let is_number = |range| {
+            let text = String::from_utf8_lossy(part(range));
+            text.trim().is_empty() || number(text.trim()).is_some()
+        };
+        is_blank(12..14) && is_blank(22..24) && is_blank(36..39) && is_number(24..36) && is_number(49..61)
+    }
+
     pub(crate) fn is(&self, at: usize, name: &str) -> bool {
         self.words.get(at).is_some_and(|word| word.eq_ignore_ascii_case(name))
     }
@@ -35,6 +53,7 @@ pub(crate) fn lines<'a>(file: &'a str, text: &'a str) -> impl Iterator<Item = Li
     let line = move |(index, content): (usize, &'a str)| Line {
         file,
         number: index + 1,
+        content,
         words: content.split_whitespace().map(|word| word.trim_matches('\'')).collect(),
         is_heading: !content.starts_with([' ', '\t']),
     };

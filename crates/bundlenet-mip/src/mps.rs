@@ -1,7 +1,7 @@
 //! A check of `.mps` files before HiGHS reads them.
 //!
 //! HiGHS takes words that are no numbers as 0, adds columns that only bounds name, and does not return from files without
-//! an end. It tells no lines. Names with blanks, in files of fixed columns, are left to it.
+//! an end, or with names that have blanks outside of their columns. It tells no lines.
 
 use std::collections::HashSet;
 
@@ -35,6 +35,8 @@ pub(crate) fn check(file: &str, text: &str) -> Result<(), Error> {
             section = heading;
         } else if names.has_words {
             names.check(&section, &line)?;
+        } else if section != "ROWS" && !line.is_fixed() {
+            return Err(line.wrong("the columns of the fixed format, because names have blanks"));
         }
     }
     Ok(())

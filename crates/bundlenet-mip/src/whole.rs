@@ -60,7 +60,8 @@ impl Blocks {
             knapsacks.push(knapsack);
         }
         let fits = magnitudes.check();
-        let magnitudes = fits.map_err(|error| Error::content("model", "numbers for a safe bound", error.to_string()))?;
+        let magnitudes =
+            fits.map_err(|error| Error::content("model", "numbers for a safe bound", error.to_string()))?;
         Ok(WholeBlocks { model, blocks: self, knapsacks, magnitudes })
     }
 
@@ -140,8 +141,9 @@ impl WholeBlocks<'_> {
         let minimum = match knapsack {
             Some(knapsack) => knapsack.whole_minimum(&mut WholeKnapsack::new(knapsack.parts()), &costs),
             None => {
-                let at_bound =
-                    |(column, &cost): (&Column, &i64)| if cost > 0 { column.lower as i128 } else { column.upper as i128 };
+                let at_bound = |(column, &cost): (&Column, &i64)| {
+                    if cost > 0 { column.lower as i128 } else { column.upper as i128 }
+                };
                 columns().zip(&costs).map(|(column, cost)| i128::from(*cost) * at_bound((column, cost))).sum()
             }
         };

@@ -210,7 +210,10 @@ fn data_without_safe_bounds_are_named() {
     let link = |entry: f64| row("link", 1.0, f64::INFINITY, &[(0, entry)]);
     let whole = || vec![column("x", 1.0, 1.0, true), column("y", 2.0, 1.0, true)];
     let cases = [
-        (model(vec![column("x", 0.5, 1.0, true), column("y", 2.0, 1.0, true)], vec![knapsack(), link(1.0)]), "column x"),
+        (
+            model(vec![column("x", 0.5, 1.0, true), column("y", 2.0, 1.0, true)], vec![knapsack(), link(1.0)]),
+            "column x",
+        ),
         (model(whole(), vec![knapsack(), link(0.5)]), "column x"),
         (model(whole(), vec![row("link", 0.5, f64::INFINITY, &[(0, 1.0)]), knapsack()]), "right side of row link"),
         (model(whole(), vec![row("own", f64::NEG_INFINITY, 3.0, &[(0, 0.5), (1, 2.0)]), link(1.0)]), "row own"),

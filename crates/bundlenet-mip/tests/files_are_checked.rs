@@ -90,7 +90,11 @@ fn models_that_are_wrong_are_refused_with_their_line() {
         ("x1 cap1 2", "x1 cap1", "a.mps, line 9: expected rows, each with a number"),
         ("x1 cap1 2", "x1 cap1 two", "a.mps, line 9: expected rows and finite numbers"),
         ("x1 cap1 2", "x1 cap1 nan", "a.mps, line 9: expected rows and finite numbers"),
-        ("x1 cap1 2", "x1 link 2", "a.mps, line 9: expected a model that HiGHS reads as .mps, found Column \"x1\" has duplicate"),
+        (
+            "x1 cap1 2",
+            "x1 link 2",
+            "a.mps, line 9: expected a model that HiGHS reads as .mps, found Column \"x1\" has duplicate",
+        ),
         ("link 1 cap1 4", "link 1 capp 4", "a.mps, line 13: expected the name of a row"),
         ("UP BND x2", "UP BND z2", "a.mps, line 16: expected the name of a column in COLUMNS, not \"z2\""),
         ("UP BND x2", "XX BND x2", "a.mps, line 16: expected a bound of the type UP"),
@@ -107,7 +111,9 @@ fn models_that_are_wrong_are_refused_with_their_line() {
         let message = Model::parse("a.mps", text.as_bytes(), "mps").unwrap_err().to_string();
         assert!(message.starts_with(expected), "{message}");
     }
-    for (right, wrong, expected) in [("cap_1: 2 x1 + 3 x2 <= 4", "cap_1: 2 x1 + 3 x2 <= <= 4", "model.lp, line 6: expected")] {
+    for (right, wrong, expected) in
+        [("cap_1: 2 x1 + 3 x2 <= 4", "cap_1: 2 x1 + 3 x2 <= <= 4", "model.lp, line 6: expected")]
+    {
         let message = Model::parse("model.lp", LP.replace(right, wrong).as_bytes(), "lp").unwrap_err().to_string();
         assert!(message.starts_with(expected), "{message}");
     }
@@ -124,9 +130,14 @@ fn forms_of_models_are_read() {
     assert_eq!(same(&MPS.replace(" UP BND x2 1\n", " UP BND x2 inf\n")).columns[1].upper, f64::INFINITY);
     let largest = same(&MPS.replace("NAME T\n", "NAME T\nOBJSENSE\n    MAX\n"));
     assert_eq!((largest.sense, &largest.rows), (Sense::Maximize, &model.rows));
-    let fixed = "NAME          T\nROWS\n N  obj\n L  my row\nCOLUMNS\n    x1        obj            -3.0   my row          1.0\n\
-                 RHS\n    RHS       my row          1.0\nENDATA\n";
+    let fixed = "NAME          T\nROWS\n N  obj\n L  my row\nCOLUMNS\n    \
+                 x1        obj               -3.0   my row             1.0\nRHS\n    \
+                 RHS       my row             1.0\nENDATA\n";
     assert_eq!(same(fixed).rows[0].name, "my row");
+    // HiGHS does not return from this one.
+    let shifted = fixed.replace("-3.0   my", "-3.0 my");
+    let message = Model::parse("a.mps", shifted.as_bytes(), "mps").unwrap_err().to_string();
+    assert!(message.contains("line 6: expected the columns of the fixed format"), "{message}");
 }
 
 #[test]
@@ -168,7 +179,9 @@ fn structures_that_do_not_fit_are_refused() {
         let message = structure("a.dec", &text).unwrap_err();
         assert!(message.contains(expected), "{message}");
     }
-    assert!(structure("a.dec", &DEC.replace("BLOCK 1", "BLOCK 2")).unwrap_err().contains("expected block 1, found block 2"));
+    assert!(
+        structure("a.dec", &DEC.replace("BLOCK 1", "BLOCK 2")).unwrap_err().contains("expected block 1, found block 2")
+    );
     assert!(structure("a.blk", &BLK.replace("y1", "q")).unwrap_err().contains("column of the model"));
     assert!(structure("a.txt", DEC).unwrap_err().contains("a structure .dec, .jdec or .blk"));
     assert!(Structure::of_pattern(&model(), "^nothing").unwrap_err().to_string().contains("none that matches"));
@@ -178,10 +191,16 @@ fn structures_that_do_not_fit_are_refused() {
 #[test]
 fn structures_in_json_that_do_not_fit_are_refused() {
     let cases = [
-        (JDEC.replace("[\"cap_2\"]", "[\"cap_9\"]"), "a.jdec, line 11: expected the name of a row of the model, found \"cap_9\""),
+        (
+            JDEC.replace("[\"cap_2\"]", "[\"cap_9\"]"),
+            "a.jdec, line 11: expected the name of a row of the model, found \"cap_9\"",
+        ),
         (JDEC.replace("\"cap_1\"", "7"), "a.jdec, line 10: expected the name of a row, found 7"),
         (JDEC.replace("\"cap_2\"", "\"link_2\""), "line 11: expected each row in one list, found \"link_2\" in two"),
-        (JDEC.replace(", \"link_2\"", "").replace("\"cap_1\"", "\"cap_1\", \"link_2\""), "column x2: expected rows of one"),
+        (
+            JDEC.replace(", \"link_2\"", "").replace("\"cap_1\"", "\"cap_1\", \"link_2\""),
+            "column y2: expected rows of one",
+        ),
         (JDEC.replace("\"version\": 1", "\"version\": 2"), "line 2: expected version 1, found 2"),
         (JDEC.replace("\"version\": 1,", ""), "missing field `version`"),
         (JDEC.replace("\"constraints\": [\"cap_1\"], ", ""), "line 10: expected a decomposition in JSON"),
