@@ -60,7 +60,7 @@ impl From<SenseName> for Sense {
 /// Structure of a model file.
 #[derive(Args, Default)]
 pub(crate) struct BlockOptions {
-    /// Blocks of a model file (.mps, .lp): a .dec or .blk file as GCG writes it, plain or gzip
+    /// Blocks of a model file (.mps, .lp): a .dec, .jdec or .blk file as GCG writes it, plain or gzip
     #[arg(long, value_name = "FILE", conflicts_with = "relax")]
     pub(crate) dec: Option<PathBuf>,
     /// Relax the rows of a model file whose names match; the others fall into blocks. `auto` chooses the first

@@ -29,18 +29,22 @@ impl Line<'_> {
     }
 
     /// Whether names and numbers stand in the columns of the fixed format: blanks between its fields, numbers in the
-    /// fourth and in the sixth one.
-    pub(crate) fn is_fixed(&self) -> bool {
+    /// fourth and in the sixth one. `has_number`: the fourth one is not empty.
+    pub(crate) fn is_fixed(&self, has_number: bool) -> bool {
         let part = |range: Range<usize>| {
             let bytes = self.content.trim_end().as_bytes();
             bytes.get(range.start..range.end.min(bytes.len())).unwrap_or_default()
         };
         let is_blank = |range| part(range).iter().all(|byte| *byte == b' ');
-        let is_number = |range| {
+        let is_number = |range, may_be_empty: bool| {
             let text = String::from_utf8_lossy(part(range));
-            text.trim().is_empty() || number(text.trim()).is_some()
+            (may_be_empty && text.trim().is_empty()) || number(text.trim()).is_some()
         };
-        is_blank(12..14) && is_blank(22..24) && is_blank(36..39) && is_number(24..36) && is_number(49..61)
+        is_blank(12..14)
+            && is_blank(22..24)
+            && is_blank(36..39)
+            && is_number(24..36, !has_number)
+            && is_number(49..61, true)
     }
 
     pub(crate) fn is(&self, at: usize, name: &str) -> bool {

@@ -32,14 +32,27 @@ pub(crate) fn check(file: &str, text: &str) -> Result<(), Error> {
     let mut section = String::new();
     for line in lines(file, text) {
         if let Some(heading) = heading(&line)? {
+            if heading != "NAME" && rank(&heading) < rank(&section) {
+                return Err(line.wrong(format!("no such section after {section}")));
+            }
             section = heading;
-        } else if names.has_words {
+        } else if names.has_words || section == "ROWS" {
             names.check(&section, &line)?;
-        } else if section != "ROWS" && !line.is_fixed() {
+        } else if !line.is_fixed(section != "BOUNDS" && !line.words.contains(&"MARKER")) {
             return Err(line.wrong("the columns of the fixed format, because names have blanks"));
         }
     }
     Ok(())
+}
+
+/// Sections stand in the order of their ranks. Those of the same rank may stand in any order.
+fn rank(section: &str) -> usize {
+    match section {
+        "ROWS" => 1,
+        "COLUMNS" => 2,
+        "RHS" | "RANGES" | "BOUNDS" => 3,
+        _ => 0,
+    }
 }
 
 /// The section that a line begins, if it begins one.

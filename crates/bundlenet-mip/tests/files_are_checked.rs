@@ -357,6 +357,8 @@ fn no_file_breaks_a_reader() {
                 let _ = dual.evaluate(&vec![0.0; dim], &mut vec![0.0; dim]);
             }
         }
+        let _ = Model::parse("a.mps", mutated(&mut stream, MPS).as_bytes(), "mps");
+        let _ = Model::parse("a.lp", mutated(&mut stream, LP).as_bytes(), "lp");
         let (time, scenarios) = (mutated(&mut stream, TIME), mutated(&mut stream, SCENARIOS));
         let _ = two_stage(CORE, &time, SCENARIOS);
         let _ = two_stage(CORE, TIME, &scenarios);
