@@ -58,8 +58,8 @@ fn structure(model: &Program, dec: Option<PathBuf>, relax: Option<&str>) -> Resu
 
 #[pymethods]
 impl Blocks {
-    /// Reads a model (`.mps`, `.lp`, plain or gzip) with its structure: `dec` is a `.dec` or `.blk` file, `relax` a
-    /// regular expression of the rows to relax, or `"auto"`. A path that ends in `.cor` is an SMPS program, and a
+    /// Reads a model (`.mps`, `.lp`, plain or gzip) with its structure: `dec` is a `.dec`, `.jdec` or `.blk` file,
+    /// `relax` a regular expression of the rows to relax, or `"auto"`. A path that ends in `.cor` is an SMPS program, and a
     /// folder has one model for each scenario, with the first-stage columns that match `first_stage`.
     #[staticmethod]
     #[pyo3(signature = (model, dec=None, relax=None, *, first_stage=None))]

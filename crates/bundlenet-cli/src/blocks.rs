@@ -11,7 +11,7 @@ use serde::Serialize;
 use serde_json::{Map, Value, json};
 
 use crate::failure::Failure;
-use crate::input::{BlockOptions, Start, is_stochastic};
+use crate::input::{BlockOptions, Modes, Start, is_stochastic};
 use crate::output::{self, Subject, sense_name};
 use crate::run::print_every;
 use crate::solve_report::{BlockFields, Named, Report, StageFields};
@@ -132,12 +132,14 @@ fn block_counts(blocks: &Blocks) -> (usize, usize) {
 pub(crate) fn solve(
     file: &Path,
     options: &BlockOptions,
-    (settings, interrupt, is_quiet): (&Settings, &'static AtomicBool, bool),
+    (settings, interrupt, modes): (&Settings, &'static AtomicBool, Modes),
     run: Run<'_>,
 ) -> Result<Option<Report>, Failure> {
     let begin = Instant::now();
     let program = Program::read(file, options)?;
     let blocks = program.blocks();
+    let whole = modes.is_safe.then(|| blocks.whole()).transpose();
+    let whole = whole.map_err(|error| Failure::input(format!("{}: {error}", file.display())))?;
     let watch = |share: f64| {
         let left = settings.limits.seconds.map(|all| (share * all - begin.elapsed().as_secs_f64()).max(LEAST_SECONDS));
         (left, Watch::default().interrupt(interrupt).seconds(left))
@@ -153,7 +155,7 @@ pub(crate) fn solve(
     let mut dual = blocks.dual(until)?;
     let names: Vec<String> =
         blocks.named_multipliers(&vec![0.0; dual.dim()]).map(|(name, _)| name.to_string()).collect();
-    let progress = (!is_quiet).then(|| show_progress(dual.components()));
+    let progress = (!modes.is_quiet).then(|| show_progress(dual.components()));
     let solved = run(&mut dual, &program.sizes(), Start { names: &names, point: start }, &settings)?;
     drop(progress);
     let Some((solution, unsaved)) = solved else { return Ok(None) };
@@ -181,7 +183,9 @@ pub(crate) fn solve(
         multipliers: Named(names.into_iter().zip(solution.point.iter().copied()).collect()),
         primal: text,
     };
+    let safe = whole.map(|whole| whole.safe_bound(&solution.point));
     let mut report = Report::of_run(subject, settings.method.name(), solution, found.map(|found| found.value));
+    report.set_safe_bound(safe);
     (report.unsaved, report.blocks) = (unsaved, Some(fields));
     Ok(Some(report))
 }

@@ -7,7 +7,7 @@ use bundlenet::{Error, Oracle, Settings, Solution};
 use serde_json::{Map, Value};
 
 use crate::failure::Failure;
-use crate::input::{BlockOptions, Start};
+use crate::input::{BlockOptions, Modes, Start};
 use crate::solve_report::Report;
 
 /// Solves a dual: its sizes in words, names and start of its multipliers, the settings. Also returns why the state
@@ -36,7 +36,7 @@ fn refusal(file: &Path) -> Failure {
 pub(crate) fn solve(
     file: &Path,
     _options: &BlockOptions,
-    _how: (&Settings, &'static AtomicBool, bool),
+    _how: (&Settings, &'static AtomicBool, Modes),
     _run: Run<'_>,
 ) -> Result<Option<Report>, Failure> {
     Err(refusal(file))

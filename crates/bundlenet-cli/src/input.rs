@@ -60,7 +60,7 @@ impl From<SenseName> for Sense {
 /// Structure of a model file.
 #[derive(Args, Default)]
 pub(crate) struct BlockOptions {
-    /// Blocks of a model file (.mps, .lp): a .dec or .blk file as GCG writes it, plain or gzip
+    /// Blocks of a model file (.mps, .lp): a .dec, .jdec or .blk file as GCG writes it, plain or gzip
     #[arg(long, value_name = "FILE", conflicts_with = "relax")]
     pub(crate) dec: Option<PathBuf>,
     /// Relax the rows of a model file whose names match; the others fall into blocks. `auto` chooses the first
@@ -155,6 +155,16 @@ pub(crate) fn source_name(source: &str) -> String {
             Path::new(source).file_name().map_or_else(|| source.to_string(), |name| name.to_string_lossy().into_owned())
         }
     }
+}
+
+/// How a model file is solved.
+#[derive(Clone, Copy)]
+#[cfg_attr(not(feature = "mip"), expect(dead_code, reason = "model files are refused"))]
+pub(crate) struct Modes {
+    /// Without a display of progress.
+    pub(crate) is_quiet: bool,
+    /// With a bound that holds in exact arithmetic.
+    pub(crate) is_safe: bool,
 }
 
 /// Names of multipliers, and a point to start at.

@@ -11,7 +11,7 @@ use indicatif::ProgressBar;
 use serde::{Deserialize, Serialize};
 
 use crate::failure::Failure;
-use crate::input::{BlockOptions, Reading, Start, is_model, read_start};
+use crate::input::{BlockOptions, Modes, Reading, Start, is_model, read_start};
 use crate::options::MethodOptions;
 use crate::ranks::Ranks;
 use crate::run::{Progress, interrupt_flag, use_threads};
@@ -410,13 +410,14 @@ impl Solve {
         interrupt: &'static AtomicBool,
         ranks: Option<&Ranks>,
     ) -> Result<Option<Report>, Failure> {
-        let refused =
-            [("--safe", self.safe), ("--prices", self.prices.is_some()), ("--picture", self.picture.is_some())];
+        let given = [("--proof", &self.proof), ("--prices", &self.prices), ("--picture", &self.picture)];
+        let refused = given.map(|(option, path)| (option, path.is_some()));
         if let Some((option, _)) = refused.iter().find(|(_, is_given)| *is_given) {
             let found = file.display();
             return Err(Failure::input(format!("{option}: expected an instance of a problem family, found {found}")));
         }
-        blocks::solve(file, &self.blocks, (settings, interrupt, self.quiet), &mut |dual, sizes, start, settings| {
+        let modes = Modes { is_quiet: self.quiet, is_safe: self.safe };
+        blocks::solve(file, &self.blocks, (settings, interrupt, modes), &mut |dual, sizes, start, settings| {
             let head = self.header(file, sizes, dual);
             let solve = |dual: &mut dyn Oracle| self.solve_dual(dual, &head, start, settings, interrupt);
             match ranks {

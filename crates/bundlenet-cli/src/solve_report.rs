@@ -123,19 +123,25 @@ impl CutsReport {
 
 impl Report {
     pub(crate) fn new(file: &Path, problem: &Problem, method: &'static str, solution: Solution, safe: bool) -> Self {
-        let safe = safe.then(|| problem.safe_bound(&solution.point)).transpose();
-        let safe_bound = safe.as_ref().ok().and_then(Option::as_ref);
+        let safe = safe.then(|| problem.safe_bound(&solution.point));
         let primal = solution.primal.as_ref().map(|primal| problem.recover(primal));
         let feasible_value = primal.as_ref().and_then(ProblemPrimal::feasible_value);
         let subject = Subject::new(file, problem, &*problem.dual());
-        Self {
-            safe_bound: safe_bound.map(SafeBound::value),
-            safe_bound_exact: safe_bound.map(SafeBound::to_string),
-            unsafe_bound: safe.err(),
+        let mut report = Self {
             prices: Prices::of(problem, &solution.point, primal.as_ref()),
             primal,
             ..Self::of_run(subject, method, solution, feasible_value)
-        }
+        };
+        report.set_safe_bound(safe);
+        report
+    }
+
+    /// Takes up the safe bound, if one was asked for, or why there is none.
+    pub(crate) fn set_safe_bound(&mut self, found: Option<Result<SafeBound, UnsafeBound>>) {
+        let found = found.transpose();
+        let bound = found.as_ref().ok().and_then(Option::as_ref);
+        (self.safe_bound, self.safe_bound_exact) = (bound.map(SafeBound::value), bound.map(SafeBound::to_string));
+        self.unsafe_bound = found.err();
     }
 
     /// The report of a run, without the fields of problem families. `feasible_value` is the value of a feasible

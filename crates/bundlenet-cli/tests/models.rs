@@ -95,6 +95,16 @@ mod with_the_feature {
     }
 
     #[test]
+    fn a_model_has_a_safe_bound() {
+        let folder = folder();
+        let report = json(&["solve", "model.lp", "--relax", "^link", "--safe", "--json"], &folder);
+        let (value, safe) = (report["value"].as_f64().unwrap(), report["safe_bound"].as_f64().unwrap());
+        // An upper bound on the optimum, 6.
+        assert!((6.0..=value + 1e-9).contains(&safe), "{report}");
+        assert!(report["safe_bound_exact"].is_string(), "{report}");
+    }
+
+    #[test]
     fn structures_are_shown() {
         let folder = folder();
         let report = json(&["inspect", "model.lp", "--json"], &folder);
@@ -112,7 +122,11 @@ mod with_the_feature {
         let folder = folder();
         assert!(failure(&["solve", "model.lp"], &folder).contains("--relax auto"));
         assert!(failure(&["solve", "model.lp", "--relax", "absent"], &folder).contains("none that matches"));
-        assert!(failure(&["solve", "model.lp", "--relax", "link", "--safe"], &folder).contains("--safe"));
+        let proof = ["solve", "model.lp", "--relax", "link", "--safe", "--proof", "p.json"];
+        assert!(failure(&proof, &folder).contains("--proof: expected an instance of a problem family"));
+        written(&folder, "halves.lp", &LP.replace("x1 + y1 <= 1", "0.5 x1 + y1 <= 1"));
+        let message = failure(&["solve", "halves.lp", "--relax", "link", "--safe"], &folder);
+        assert!(message.contains("halves.lp: column x1: expected an integer"), "{message}");
         assert!(failure(&["solve", "model.lp", "--dec", "absent.dec"], &folder).contains("absent.dec"));
     }
 

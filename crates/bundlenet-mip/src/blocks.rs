@@ -154,6 +154,16 @@ impl Blocks {
         &self.multipliers.rows
     }
 
+    /// Sides of the relaxed rows, in the order of the multipliers.
+    pub(crate) fn sides(&self) -> &[f64] {
+        &self.multipliers.sides
+    }
+
+    /// Least and greatest value of each multiplier.
+    pub(crate) fn limits(&self) -> &[(f64, f64)] {
+        &self.multipliers.limits
+    }
+
     /// Multipliers by the names of their rows.
     pub fn named_multipliers<'a>(&'a self, point: &'a [f64]) -> impl Iterator<Item = (&'a str, f64)> {
         let names = self.multipliers.rows.iter().map(|&row| self.model.rows[row].name.as_str());

@@ -1,20 +1,24 @@
-//! Structures in the formats `.dec` and `.blk` of GCG.
+//! Structures in the formats `.dec`, `.jdec` and `.blk` of GCG.
 //!
-//! Both are lists of names under headings: `PRESOLVED`, `NBLOCKS`, `BLOCK 1`, `MASTERCONSS`, in any case of letters. A
-//! `.dec` file names rows, a `.blk` file names columns. A row that no block names is relaxed.
+//! `.dec` and `.blk` are lists of names under headings: `PRESOLVED`, `NBLOCKS`, `BLOCK 1`, `MASTERCONSS`, in any case
+//! of letters. GCG counts blocks from 1, SCIP from 0. A `.dec` file names rows, a `.blk` file names columns. A `.jdec`
+//! file is a `.dec` file in JSON: see `jdec.rs`. A row that no block names is relaxed.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 
-use crate::error::Error;
+use crate::error::{Error, at_line};
+use crate::jdec;
 use crate::model::Model;
 
-/// The lists of a file: names, each with its line.
+/// A name and its line.
+pub(crate) type Name<'a> = (usize, Cow<'a, str>);
+
+/// The lists of a file.
 #[derive(Debug, Default)]
-struct Lists<'a> {
-    /// Number of blocks that the file states, and the line.
-    count: Option<(usize, usize)>,
-    blocks: Vec<Vec<(usize, &'a str)>>,
-    master: Vec<(usize, &'a str)>,
+pub(crate) struct Lists<'a> {
+    pub(crate) blocks: Vec<Vec<Name<'a>>>,
+    pub(crate) master: Vec<Name<'a>>,
 }
 
 /// The part of a file that a line belongs to.
@@ -22,14 +26,11 @@ struct Lists<'a> {
 enum Heading {
     None,
     Count,
+    /// With its number in the file.
     Block(usize),
     Master,
     /// Headings without meaning here: `PRESOLVED`, `CONSDEFAULTMASTER`, `LINKINGVARS`, `MASTERVARS`, `BLOCKVARS`.
     Ignored,
-}
-
-fn at_line(file: &str, line: usize, expected: impl Into<String>, found: impl Into<String>) -> Error {
-    Error::content(format!("{file}, line {line}"), expected, found)
 }
 
 /// The heading that a line is, if it is one.
@@ -43,9 +44,14 @@ fn heading(words: &[&str]) -> Option<Heading> {
     })
 }
 
+fn names<'a>(line: usize, words: &[&'a str]) -> impl Iterator<Item = Name<'a>> {
+    words.iter().map(move |&word| (line, Cow::Borrowed(word)))
+}
+
 fn lists<'a>(file: &str, text: &'a str) -> Result<Lists<'a>, Error> {
     let mut lists = Lists::default();
-    let mut under = Heading::None;
+    // The number of the last block, and the number of blocks that the file states, with its line.
+    let (mut under, mut last, mut count) = (Heading::None, None, None);
     for (index, content) in text.lines().enumerate() {
         let line = index + 1;
         let words: Vec<&str> = content.split_whitespace().collect();
@@ -54,10 +60,11 @@ fn lists<'a>(file: &str, text: &'a str) -> Result<Lists<'a>, Error> {
         }
         if let Some(heading) = heading(&words) {
             if let Heading::Block(number) = heading {
-                if number != lists.blocks.len() + 1 {
-                    let expected = format!("block {}", lists.blocks.len() + 1);
-                    return Err(at_line(file, line, expected, format!("block {number}")));
+                let next = last.map_or(number.min(1), |last| last + 1);
+                if number != next {
+                    return Err(at_line(file, line, format!("block {next}"), format!("block {number}")));
                 }
+                last = Some(number);
                 lists.blocks.push(vec![]);
             }
             under = heading;
@@ -67,15 +74,15 @@ fn lists<'a>(file: &str, text: &'a str) -> Result<Lists<'a>, Error> {
             Heading::None => return Err(at_line(file, line, "a heading such as NBLOCKS", format!("{content:?}"))),
             Heading::Ignored => {}
             Heading::Count => {
-                let number = words[0].parse();
+                let number = words[0].parse::<usize>();
                 let number = number.map_err(|_| at_line(file, line, "a number of blocks", format!("{content:?}")))?;
-                lists.count = Some((number, line));
+                count = Some((number, line));
             }
-            Heading::Block(number) => lists.blocks[number - 1].extend(words.iter().map(|&word| (line, word))),
-            Heading::Master => lists.master.extend(words.iter().map(|&word| (line, word))),
+            Heading::Block(_) => lists.blocks.last_mut().into_iter().for_each(|it| it.extend(names(line, &words))),
+            Heading::Master => lists.master.extend(names(line, &words)),
         }
     }
-    match lists.count {
+    match count {
         Some((stated, line)) if stated != lists.blocks.len() => {
             let found = format!("NBLOCKS {stated} and {} lists", lists.blocks.len());
             Err(at_line(file, line, "as many blocks as NBLOCKS states", found))
@@ -97,7 +104,8 @@ fn assigned(
     let mut owner = vec![None; places.len()];
     let blocks = lists.blocks.iter().enumerate().map(|(index, names)| (index + 1, names));
     for (block, names) in std::iter::once((0, &lists.master)).chain(blocks) {
-        for &(line, name) in names {
+        for (line, name) in names {
+            let (line, name) = (*line, name.as_ref());
             let expected = format!("the name of a {thing} of the model");
             let &place = places.get(name).ok_or_else(|| at_line(file, line, expected, format!("{name:?}")))?;
             if owner[place].is_some_and(|other| other != block) {
@@ -110,11 +118,21 @@ fn assigned(
 }
 
 /// The relaxed rows of a `.dec` file.
-pub(crate) fn rows_of_blocks(model: &Model, file: &str, text: &str) -> Result<Vec<usize>, Error> {
+pub(crate) fn of_dec(model: &Model, file: &str, text: &str) -> Result<Vec<usize>, Error> {
+    rows_of_blocks(model, file, &lists(file, text)?)
+}
+
+/// The relaxed rows of a `.jdec` file.
+pub(crate) fn of_jdec(model: &Model, file: &str, text: &str) -> Result<Vec<usize>, Error> {
+    rows_of_blocks(model, file, &jdec::lists(file, text)?)
+}
+
+/// The relaxed rows if blocks are lists of rows.
+fn rows_of_blocks(model: &Model, file: &str, lists: &Lists<'_>) -> Result<Vec<usize>, Error> {
     let places =
         model.rows.iter().enumerate().map(|(place, row)| (row.name.as_str(), place)).collect::<HashMap<_, _>>();
     check_names(file, "row", places.len(), model.rows.len())?;
-    let owner = assigned(file, &lists(file, text)?, "row", &places)?;
+    let owner = assigned(file, lists, "row", &places)?;
     let block_of = |row: usize| owner[row].filter(|&block| block > 0);
     let mut of_column: Vec<Option<(usize, usize)>> = vec![None; model.columns.len()];
     for (index, row) in model.rows.iter().enumerate() {
@@ -137,7 +155,7 @@ pub(crate) fn rows_of_blocks(model: &Model, file: &str, text: &str) -> Result<Ve
 }
 
 /// The relaxed rows of a `.blk` file. A row is relaxed unless all its columns are in one block.
-pub(crate) fn columns_of_blocks(model: &Model, file: &str, text: &str) -> Result<Vec<usize>, Error> {
+pub(crate) fn of_blk(model: &Model, file: &str, text: &str) -> Result<Vec<usize>, Error> {
     let columns = model.columns.iter().enumerate();
     let places = columns.map(|(place, column)| (column.name.as_str(), place)).collect::<HashMap<_, _>>();
     check_names(file, "column", places.len(), model.columns.len())?;

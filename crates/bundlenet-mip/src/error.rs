@@ -34,6 +34,11 @@ impl Error {
     }
 }
 
+/// An error in a line of a file.
+pub(crate) fn at_line(file: &str, line: usize, expected: impl Into<String>, found: impl Into<String>) -> Error {
+    Error::content(format!("{file}, line {line}"), expected, found)
+}
+
 /// A few names, and the number of the others.
 pub(crate) fn few<'a>(names: impl ExactSizeIterator<Item = &'a str>) -> String {
     const SHOWN: usize = 4;

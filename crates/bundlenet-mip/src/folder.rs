@@ -89,10 +89,8 @@ fn tree(path: &Path) -> Result<Option<(f64, Vec<String>)>, Error> {
         return Ok(None);
     }
     let place = path.display().to_string();
-    let wrong = |error: serde_json::Error| {
-        Error::content(place.clone(), "scenarioData.scenProb and treeData.nodes.ROOT.nonAnts", error.to_string())
-    };
-    let tree: Tree = serde_json::from_str(&text::text(path)?).map_err(wrong)?;
+    let expected = "scenarioData.scenProb and treeData.nodes.ROOT.nonAnts";
+    let tree: Tree = text::json(&place, &text::text(path)?, expected)?;
     let mut nodes = tree.tree.nodes.into_values();
     match (nodes.next(), nodes.next()) {
         (Some(root), None) => Ok(Some((tree.scenario.probability, root.columns))),

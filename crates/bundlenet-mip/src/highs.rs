@@ -65,6 +65,33 @@ unsafe extern "C" fn ask(
     }
 }
 
+/// Keeps a line of the log.
+unsafe extern "C" fn keep(
+    _kind: c_int,
+    message: *const c_char,
+    _out: *const c::HighsCallbackDataOut,
+    _input: *mut c::HighsCallbackDataIn,
+    log: *mut c_void,
+) {
+    // SAFETY: `log` is the list of the caller of HiGHS, and the message is a C string or none.
+    unsafe {
+        if let (Some(log), false) = (log.cast::<Vec<String>>().as_mut(), message.is_null()) {
+            log.push(CStr::from_ptr(message).to_string_lossy().trim().to_string());
+        }
+    }
+}
+
+/// The words of HiGHS against a file: an error, or that it ignores a part of the file. The model is then another one.
+fn objection(log: &[String], is_refused: bool) -> Option<String> {
+    let ignores = |line: &&String| line.starts_with("WARNING") && line.ends_with("ignored");
+    // The last error of the log has the path, and nothing else.
+    let is_told = |line: &&String| line.starts_with("ERROR") && !line.contains("Parser error reading");
+    let found = log.iter().find(is_told).filter(|_| is_refused);
+    let found = found.or_else(|| log.iter().find(ignores));
+    let text = found.map(|line| line.split_once(':').map_or(line.as_str(), |(_, text)| text).trim().to_string());
+    text.or_else(|| is_refused.then(|| "one that it refuses".to_string()))
+}
+
 impl Highs {
     pub(crate) fn new() -> Self {
         // SAFETY: the object is destroyed once, by `drop`.
@@ -98,12 +125,24 @@ impl Highs {
         unsafe { c::Highs_setDoubleOptionValue(self.pointer, option.as_ptr(), number) };
     }
 
-    /// Reads a model file.
+    /// Reads a model file. The error is the objection of HiGHS.
     pub(crate) fn read(&mut self, path: &Path) -> Result<Model, String> {
         let path = CString::new(path.to_string_lossy().as_bytes()).map_err(|error| error.to_string())?;
-        // SAFETY: the path is a C string.
-        if unsafe { c::Highs_readModel(self.pointer, path.as_ptr()) } == c::STATUS_ERROR {
-            return Err("one that it refuses".to_string());
+        let mut log: Vec<String> = vec![];
+        let address: *mut Vec<String> = &raw mut log;
+        // SAFETY: the path is a C string, and `keep` has the list of lines until it is stopped.
+        let is_refused = unsafe {
+            c::Highs_setCallback(self.pointer, Some(keep), address.cast());
+            c::Highs_startCallback(self.pointer, c::kHighsCallbackLogging as c_int);
+            c::Highs_setBoolOptionValue(self.pointer, c"log_to_console".as_ptr(), 0);
+            c::Highs_setBoolOptionValue(self.pointer, c"output_flag".as_ptr(), 1);
+            let status = c::Highs_readModel(self.pointer, path.as_ptr());
+            c::Highs_setBoolOptionValue(self.pointer, c"output_flag".as_ptr(), 0);
+            c::Highs_stopCallback(self.pointer, c::kHighsCallbackLogging as c_int);
+            status == c::STATUS_ERROR
+        };
+        if let Some(found) = objection(&log, is_refused) {
+            return Err(found);
         }
         // SAFETY: questions without arguments.
         let (columns, rows, entries, hessian) = unsafe {

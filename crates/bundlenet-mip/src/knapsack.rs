@@ -3,6 +3,7 @@
 //! A column with a positive entry counts up from its lower bound, one with a negative entry counts down from its upper
 //! bound. All weights are then positive. A column of up to `n` units becomes parts of 1, 2, 4, ... units.
 
+use bundlenet_problems::exact::WholeKnapsack;
 use bundlenet_problems::{BinaryKnapsack, HardKnapsack};
 
 use crate::model::Model;
@@ -117,6 +118,29 @@ impl Knapsack {
 
     pub(crate) fn has_switch(&self) -> bool {
         self.switch.is_some()
+    }
+
+    /// Units of a column that fit.
+    pub(crate) fn most(&self, column: usize) -> f64 {
+        f64::from(self.items[column].most)
+    }
+
+    /// Number of 0/1 items.
+    pub(crate) fn parts(&self) -> usize {
+        self.parts.len()
+    }
+
+    /// Number of 0/1 items and capacity: times the largest profit, no sum is larger.
+    pub(crate) fn size(&self) -> f64 {
+        self.parts.len() as f64 + f64::from(self.capacity)
+    }
+
+    /// The least cost for whole costs, in integers, or a lower bound on it if the knapsack is too hard.
+    pub(crate) fn whole_minimum(&self, solver: &mut WholeKnapsack, costs: &[i64]) -> i128 {
+        let base = self.items.iter().zip(costs).map(|(item, &cost)| i128::from(cost) * item.base as i128);
+        let profit = |part: &Part| -costs[part.item] * self.items[part.item].step as i64 * i64::from(part.units);
+        let profits: Vec<i64> = self.parts.iter().map(profit).collect();
+        base.sum::<i128>() - i128::from(solver.bound(&profits, &self.weights, self.capacity))
     }
 
     /// Nanoseconds of a solution, estimated.

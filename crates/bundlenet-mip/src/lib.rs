@@ -19,6 +19,7 @@
 //! | relaxed rows and blocks | [`Structure`], [`Candidate`], [`candidates`] |
 //! | the dual | [`Blocks`], [`BlockDual`], [`Block`], [`Kind`], [`Relaxation`] |
 //! | two-stage stochastic programs | [`TwoStage`], [`Scenario`], [`FirstStage`] |
+//! | bounds in exact arithmetic | [`WholeBlocks`] |
 //! | limits inside the calls of HiGHS | [`Watch`] |
 //! | errors | [`Error`] |
 //!
@@ -37,8 +38,11 @@ mod error;
 mod folder;
 mod general;
 mod highs;
+mod jdec;
 mod knapsack;
+mod lines;
 mod model;
+mod mps;
 mod propagate;
 mod read;
 mod scenario;
@@ -49,6 +53,7 @@ mod structure;
 mod text;
 mod two_stage;
 mod watch;
+mod whole;
 
 pub use block::{Block, Kind};
 pub use blocks::{Blocks, Relaxation};
@@ -61,3 +66,4 @@ pub use scenario::Scenario;
 pub use structure::Structure;
 pub use two_stage::{FirstStage, TwoStage};
 pub use watch::Watch;
+pub use whole::WholeBlocks;

@@ -7,6 +7,7 @@ use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
 use crate::error::Error;
+use crate::lines::{Line, lines};
 use crate::model::{Model, Row};
 use crate::scenario::Scenario;
 use crate::text;
@@ -34,42 +35,6 @@ struct Core<'a> {
     rows: HashMap<&'a str, usize>,
     columns: HashMap<&'a str, usize>,
     objective: String,
-}
-
-/// A line of a file, with its words.
-struct Line<'a> {
-    file: &'a str,
-    number: usize,
-    words: Vec<&'a str>,
-    /// Whether it begins a section: it has no blank before its first word.
-    is_heading: bool,
-}
-
-impl Line<'_> {
-    fn wrong(&self, expected: impl Into<String>) -> Error {
-        let place = format!("{}, line {}", self.file, self.number);
-        Error::content(place, expected, format!("{:?}", self.words.join(" ")))
-    }
-
-    fn number(&self, word: &str, expected: &str) -> Result<f64, Error> {
-        word.parse().ok().filter(|number: &f64| number.is_finite()).ok_or_else(|| self.wrong(expected))
-    }
-
-    fn is(&self, at: usize, name: &str) -> bool {
-        self.words.get(at).is_some_and(|word| word.eq_ignore_ascii_case(name))
-    }
-}
-
-/// The lines of a file without comments and empty ones, up to `ENDATA`.
-fn lines<'a>(file: &'a str, text: &'a str) -> impl Iterator<Item = Line<'a>> {
-    let line = move |(index, content): (usize, &'a str)| Line {
-        file,
-        number: index + 1,
-        words: content.split_whitespace().map(|word| word.trim_matches('\'')).collect(),
-        is_heading: !content.starts_with([' ', '\t']),
-    };
-    let lines = text.lines().enumerate().filter(|(_, content)| !content.starts_with('*')).map(line);
-    lines.filter(|line| !line.words.is_empty()).take_while(|line| !(line.is_heading && line.is(0, "ENDATA")))
 }
 
 /// The file beside `core` with another extension, plain or gzip.

@@ -47,7 +47,8 @@ impl Structure {
         Err(Error::content(place(), "the name of a row", format!("none that matches, rows are {names}")))
     }
 
-    /// Reads a structure in the formats of GCG: `.dec` lists the rows of blocks, `.blk` their columns; plain or gzip.
+    /// Reads a structure in the formats of GCG: `.dec` and `.jdec` list the rows of blocks, `.blk` their columns; plain
+    /// or gzip. Of a `.jdec` file, a block with a decomposition of its own is one block.
     ///
     /// # Errors
     /// If the file cannot be read or does not fit the model.
@@ -55,9 +56,13 @@ impl Structure {
         let path = path.as_ref();
         let name = path.display().to_string();
         let rows = match text::extension(path).as_str() {
-            "dec" => dec::rows_of_blocks(model, &name, &text::text(path)?)?,
-            "blk" => dec::columns_of_blocks(model, &name, &text::text(path)?)?,
-            found => return Err(Error::content(name, "a structure .dec or .blk, plain or gzip", format!("{found:?}"))),
+            "dec" => dec::of_dec(model, &name, &text::text(path)?)?,
+            "jdec" => dec::of_jdec(model, &name, &text::text(path)?)?,
+            "blk" => dec::of_blk(model, &name, &text::text(path)?)?,
+            found => {
+                let expected = "a structure .dec, .jdec or .blk, plain or gzip";
+                return Err(Error::content(name, expected, format!("extension {found:?}")));
+            }
         };
         Ok(Self::of_rows(model, rows))
     }

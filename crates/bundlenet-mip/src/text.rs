@@ -6,7 +6,7 @@ use std::path::Path;
 
 use flate2::read::MultiGzDecoder;
 
-use crate::error::Error;
+use crate::error::{Error, at_line};
 
 /// Largest file in bytes after decompression.
 const MOST_BYTES: u64 = 1 << 31;
@@ -30,6 +30,16 @@ pub(crate) fn bytes(path: &Path) -> Result<Vec<u8>, Error> {
 /// The text of a file. Bytes that are no UTF-8 are replaced.
 pub(crate) fn text(path: &Path) -> Result<String, Error> {
     bytes(path).map(|bytes| String::from_utf8_lossy(&bytes).into_owned())
+}
+
+/// The content of a JSON file. `expected` is its content in an error.
+pub(crate) fn json<'a, T: serde::Deserialize<'a>>(file: &str, text: &'a str, expected: &str) -> Result<T, Error> {
+    serde_json::from_str(text).map_err(|error| {
+        let message = error.to_string();
+        // The line is part of the place.
+        let found = message.split(" at line ").next().unwrap_or(&message);
+        at_line(file, error.line().max(1), expected, found)
+    })
 }
 
 /// The extension of a file, in small letters and without `.gz`.

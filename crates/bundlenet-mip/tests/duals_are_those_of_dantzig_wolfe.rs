@@ -2,8 +2,11 @@
 
 mod common;
 
+use std::sync::atomic::{AtomicBool, Ordering};
+
 use bundlenet::{Oracle, Settings, Solver, Status, check, check_points};
-use bundlenet_mip::{Blocks, Column, Kind, Model, Row, Structure, Watch};
+use bundlenet_linalg::Stream;
+use bundlenet_mip::{Blocks, Column, Kind, Model, Row, Scenario, Structure, TwoStage, Watch};
 use bundlenet_testing::{cases, stream};
 
 use common::{Case, random_case};
@@ -171,6 +174,58 @@ fn bad_blocks_are_named() {
     assert!(error_of(empty).contains("row own"));
 }
 
+/// Safe bounds are values of the dual, never beyond the optimum. Blocks of HiGHS have none.
+#[test]
+fn safe_bounds_are_values_of_the_dual() {
+    let (mut exact, mut refused) = (0, 0);
+    for index in 0..u64::from(cases(150).cases) {
+        let mut case = random_case(&mut stream(6000 + index));
+        case.model.offset = case.model.offset.round();
+        let blocks = Blocks::new(case.model.clone(), &case.structure()).unwrap();
+        let whole = match blocks.whole() {
+            Ok(whole) => whole,
+            Err(error) => {
+                assert!(error.to_string().contains("HiGHS is not exact"), "case {index}: {error}");
+                refused += 1;
+                continue;
+            }
+        };
+        let (mut dual, sign) = (blocks.dual(Watch::default()).unwrap(), case.model.sense.sign());
+        let optimum = case.optimum().unwrap();
+        for point in check_points(&dual, 5, index) {
+            let bound = whole.safe_bound(&point).unwrap();
+            let value = dual.evaluate(bound.multipliers(), &mut vec![0.0; point.len()]).unwrap();
+            let size = value.abs().max(1.0);
+            assert!((bound.value() - value).abs() <= 1e-12 * size, "case {index}: {bound} {value}");
+            assert!(sign * bound.value() <= sign * optimum, "case {index}: {bound} {optimum}");
+            exact += 1;
+        }
+    }
+    assert!(exact > 0 && refused > 0, "{exact} {refused}");
+}
+
+#[test]
+fn data_without_safe_bounds_are_named() {
+    let knapsack = || row("own", f64::NEG_INFINITY, 3.0, &[(0, 2.0), (1, 2.0)]);
+    let link = |entry: f64| row("link", 1.0, f64::INFINITY, &[(0, entry)]);
+    let whole = || vec![column("x", 1.0, 1.0, true), column("y", 2.0, 1.0, true)];
+    let cases = [
+        (
+            model(vec![column("x", 0.5, 1.0, true), column("y", 2.0, 1.0, true)], vec![knapsack(), link(1.0)]),
+            "column x",
+        ),
+        (model(whole(), vec![knapsack(), link(0.5)]), "column x"),
+        (model(whole(), vec![row("link", 0.5, f64::INFINITY, &[(0, 1.0)]), knapsack()]), "right side of row link"),
+        (model(whole(), vec![row("own", f64::NEG_INFINITY, 3.0, &[(0, 0.5), (1, 2.0)]), link(1.0)]), "row own"),
+        (model(vec![column("x", 1.0, 1.0, false)], vec![link(1.0)]), "an integer column"),
+    ];
+    for (model, expected) in cases {
+        let structure = Structure::of_pattern(&model, "^link").unwrap();
+        let message = Blocks::new(model, &structure).unwrap().whole().unwrap_err().to_string();
+        assert!(message.contains(expected) && message.contains("safe bound"), "{message}");
+    }
+}
+
 /// Infinite bounds are filled from the rows of blocks before those of relaxed rows, and whole columns get whole bounds.
 #[test]
 fn bounds_are_filled() {
@@ -203,4 +258,37 @@ fn calls_end_in_time() {
         Ok(found) => assert!(case.model.sense.sign() * found.bound <= case.model.sense.sign() * found.cut + 1e-9),
         Err(error) => assert!(error.to_string().contains("limit of time"), "{error}"),
     }
+}
+
+/// Scenarios with equations that have few solutions, the same for all: HiGHS needs a search to find one.
+fn program_of_equations() -> TwoStage {
+    const COLUMNS: usize = 24;
+    let mut stream = stream(4000);
+    let entries = |stream: &mut Stream| (0..COLUMNS).map(|at| (at, f64::from(stream.between(1, 99)))).collect();
+    let rows: Vec<Vec<(usize, f64)>> = (0..2).map(|_| entries(&mut stream)).collect();
+    let side = |row: &[(usize, f64)]| row.iter().step_by(2).map(|(_, entry)| entry).sum::<f64>();
+    let scenario = |at: usize| {
+        let cost = |stream: &mut Stream| f64::from(stream.between(1, 99));
+        let columns = (0..COLUMNS).map(|at| column(&format!("x{at}"), cost(&mut stream), 1.0, true)).collect();
+        let rows = rows.iter().enumerate().map(|(at, it)| row(&format!("own{at}"), side(it), side(it), it)).collect();
+        Scenario { name: format!("S{at}"), probability: 0.5, model: model(columns, rows) }
+    };
+    TwoStage::new((0..2).map(scenario).collect(), vec!["x0".into(), "x1".into()]).unwrap()
+}
+
+/// The search for a first stage begins with the solutions of the blocks. After the limit of time, HiGHS finds none for
+/// them any more: the last ones count.
+#[test]
+fn a_first_stage_is_found_after_the_limit_of_time() {
+    static IS_OVER: AtomicBool = AtomicBool::new(false);
+    let program = program_of_equations();
+    let watch = Watch::default().interrupt(&IS_OVER);
+    let (mut dual, fresh) = (program.blocks().dual(watch).unwrap(), program.blocks().dual(watch).unwrap());
+    let point = vec![0.0; dual.dim()];
+    let value = dual.evaluate(&point, &mut vec![0.0; dual.dim()]).unwrap();
+    IS_OVER.store(true, Ordering::Relaxed);
+    let error = program.best_first_stage(&fresh, (&point, None), Watch::default()).unwrap_err().to_string();
+    assert!(error.contains("limit of time"), "{error}");
+    let found = program.best_first_stage(&dual, (&point, None), Watch::default()).unwrap().unwrap();
+    assert!(found.value >= value - 1e-6 * value.abs() && found.tried > 0, "{found:?} {value}");
 }

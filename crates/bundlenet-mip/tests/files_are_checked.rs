@@ -13,6 +13,23 @@ const LP: &str = "Maximize\n obj: 3 x1 + 2 x2 + 4 y1 + y2 + 5\nSubject To\n link
 const DEC: &str =
     "\\ a comment\nPRESOLVED\n0\nNBLOCKS\n2\nBLOCK 1\ncap_1\nBLOCK 2\ncap_2\nMASTERCONSS\nlink_1\nlink_2\n";
 const BLK: &str = "Presolved\n0\nNBlocks\n2\nBlock 1\n x1\n x2\nBlock 2\n y1\n y2\n";
+const JDEC: &str = r#"{
+  "version": 1,
+  "name": "two blocks",
+  "problem_name": "model.lp",
+  "decomposition": {
+    "presolved": false,
+    "n_blocks": 2,
+    "master_constraints": ["link_1", "link_2"],
+    "blocks": [
+      {"index": 0, "constraints": ["cap_1"], "symmetry_representative_block": 0},
+      {"index": 1, "constraints": ["cap_2"],
+       "symmetry_representative_block": 0}
+    ],
+    "symmetry_var_mapping": {"y1": "x1", "y2": "x2"}
+  }
+}
+"#;
 const CORE: &str = "NAME T\nROWS\n N obj\n L land\n G need\nCOLUMNS\n M1 'MARKER' 'INTORG'\n x obj 3 land 1\n x need 2\n \
                     M2 'MARKER' 'INTEND'\n y obj 5 need 1\nRHS\n RHS land 4 need 3\nBOUNDS\n UP BND x 4\n UP BND y 9\nENDATA\n";
 const TIME: &str = "TIME T\nPERIODS IMPLICIT\n x obj ONE\n y need TWO\nENDATA\n";
@@ -60,13 +77,77 @@ fn models_are_read() {
     assert!(Model::read(Path::new("model.txt")).unwrap_err().to_string().contains(".mps or .lp"));
 }
 
+const MPS: &str = "NAME T\nROWS\n N obj\n L link\n L cap1\nCOLUMNS\n M1 'MARKER' 'INTORG'\n x1 obj -3 link 1\n x1 cap1 2\n \
+                   x2 obj -2 cap1 3\n M2 'MARKER' 'INTEND'\nRHS\n RHS link 1 cap1 4\nBOUNDS\n UP BND x1 1\n UP BND x2 1\n\
+                   ENDATA\n";
+
+/// HiGHS reads some of these as another model, and does not return from others.
+#[test]
+fn models_that_are_wrong_are_refused_with_their_line() {
+    assert!(Model::parse("a.mps", MPS.as_bytes(), "mps").is_ok());
+    let cases = [
+        ("x1 cap1 2", "x1 capp 2", "a.mps, line 9: expected the name of a row in ROWS, not \"capp\""),
+        ("x1 cap1 2", "x1 cap1", "a.mps, line 9: expected rows, each with a number"),
+        ("x1 cap1 2", "x1 cap1 two", "a.mps, line 9: expected rows and finite numbers"),
+        ("x1 cap1 2", "x1 cap1 nan", "a.mps, line 9: expected rows and finite numbers"),
+        (
+            "x1 cap1 2",
+            "x1 link 2",
+            "a.mps, line 9: expected a model that HiGHS reads as .mps, found Column \"x1\" has duplicate",
+        ),
+        ("link 1 cap1 4", "link 1 capp 4", "a.mps, line 13: expected the name of a row"),
+        ("UP BND x2", "UP BND z2", "a.mps, line 16: expected the name of a column in COLUMNS, not \"z2\""),
+        ("UP BND x2", "XX BND x2", "a.mps, line 16: expected a bound of the type UP"),
+        ("x2 1\n", "x2 one\n", "a.mps, line 16: expected a number as the bound"),
+        ("UP BND x2", "UP BND x1", "a.mps, line 16: expected a model that HiGHS reads as .mps"),
+        (" L cap1", " Q cap1", "a.mps, line 5: expected N, L, G or E"),
+        (" L cap1", " L link", "a.mps, line 5: expected a name that no other row has"),
+        ("\nRHS\n", "\nRSH\n", "a.mps, line 12: expected NAME"),
+        ("'INTEND'", "'INTEN'", "a.mps, line 11: expected a model that HiGHS reads as .mps"),
+        ("ENDATA\n", "", "a.mps, line 16: expected ENDATA, found the end of the file"),
+    ];
+    for (right, wrong, expected) in cases {
+        let text = MPS.replace(right, wrong);
+        let message = Model::parse("a.mps", text.as_bytes(), "mps").unwrap_err().to_string();
+        assert!(message.starts_with(expected), "{message}");
+    }
+    let text = LP.replace("3 x2 <= 4", "3 x2 <= <= 4");
+    let message = Model::parse("model.lp", text.as_bytes(), "lp").unwrap_err().to_string();
+    assert!(message.starts_with("model.lp, line 6: expected a model that HiGHS reads as .lp"), "{message}");
+}
+
+/// Free and fixed columns, exponents of Fortran, infinite bounds, names with blanks in fixed columns, maximisation.
+#[test]
+fn forms_of_models_are_read() {
+    let same = |text: &str| Model::parse("a.mps", text.as_bytes(), "mps").unwrap();
+    let model = same(MPS);
+    assert_eq!(same(&MPS.replace("obj -2", "obj -2.0D0")), model);
+    assert_eq!(same(&MPS.replace(" RHS link", " link")), model);
+    assert_eq!(same(&MPS.replace(" UP BND x1 1\n", " UP x1 1\n")), model);
+    assert_eq!(same(&MPS.replace(" UP BND x2 1\n", " UP BND x2 inf\n")).columns[1].upper, f64::INFINITY);
+    let largest = same(&MPS.replace("NAME T\n", "NAME T\nOBJSENSE\n    MAX\n"));
+    assert_eq!((largest.sense, &largest.rows), (Sense::Maximize, &model.rows));
+    let fixed = "NAME          T\nROWS\n N  obj\n L  my row\nCOLUMNS\n    \
+                 x1        obj               -3.0   my row             1.0\nRHS\n    \
+                 RHS       my row             1.0\nENDATA\n";
+    assert_eq!(same(fixed).rows[0].name, "my row");
+    // HiGHS does not return from this one.
+    let shifted = fixed.replace("-3.0   my", "-3.0 my");
+    let message = Model::parse("a.mps", shifted.as_bytes(), "mps").unwrap_err().to_string();
+    assert!(message.contains("line 6: expected the columns of the fixed format"), "{message}");
+}
+
 #[test]
 fn structures_agree() {
     let expected: Vec<usize> = vec![0, 1];
     let pattern = Structure::of_pattern(&model(), "^link").unwrap();
-    for found in [structure("a.dec", DEC).unwrap(), structure("a.blk", BLK).unwrap(), pattern] {
-        assert_eq!(found.relaxed().collect::<Vec<usize>>(), expected);
+    // SCIP counts blocks from 0.
+    let of_scip = DEC.replace("BLOCK 1", "BLOCK 0").replace("BLOCK 2", "BLOCK 1");
+    for (name, text) in [("a.dec", DEC), ("a.blk", BLK), ("a.jdec", JDEC), ("a.dec", &of_scip)] {
+        let found = structure(name, text).unwrap();
+        assert_eq!(found.relaxed().collect::<Vec<usize>>(), expected, "{text}");
     }
+    assert_eq!(pattern.relaxed().collect::<Vec<usize>>(), expected);
     // Rows that no list names belong to the master.
     let short = DEC.split("MASTERCONSS").next().unwrap();
     assert_eq!(structure("a.dec", short).unwrap().relaxed().collect::<Vec<usize>>(), expected);
@@ -95,10 +176,52 @@ fn structures_that_do_not_fit_are_refused() {
         let message = structure("a.dec", &text).unwrap_err();
         assert!(message.contains(expected), "{message}");
     }
+    assert!(
+        structure("a.dec", &DEC.replace("BLOCK 1", "BLOCK 2")).unwrap_err().contains("expected block 1, found block 2")
+    );
     assert!(structure("a.blk", &BLK.replace("y1", "q")).unwrap_err().contains("column of the model"));
-    assert!(structure("a.txt", DEC).unwrap_err().contains(".dec or .blk"));
+    assert!(structure("a.txt", DEC).unwrap_err().contains("a structure .dec, .jdec or .blk"));
     assert!(Structure::of_pattern(&model(), "^nothing").unwrap_err().to_string().contains("none that matches"));
     assert!(Structure::of_pattern(&model(), "(").unwrap_err().to_string().contains("regular expression"));
+}
+
+#[test]
+fn structures_in_json_that_do_not_fit_are_refused() {
+    let cases = [
+        (
+            JDEC.replace("[\"cap_2\"]", "[\"cap_9\"]"),
+            "a.jdec, line 11: expected the name of a row of the model, found \"cap_9\"",
+        ),
+        (JDEC.replace("\"cap_1\"", "7"), "a.jdec, line 10: expected the name of a row, found 7"),
+        (JDEC.replace("\"cap_2\"", "\"link_2\""), "line 11: expected each row in one list, found \"link_2\" in two"),
+        (
+            JDEC.replace(", \"link_2\"", "").replace("\"cap_1\"", "\"cap_1\", \"link_2\""),
+            "column y2: expected rows of one",
+        ),
+        (JDEC.replace("\"version\": 1", "\"version\": 2"), "line 2: expected version 1, found 2"),
+        (JDEC.replace("\"version\": 1,", ""), "missing field `version`"),
+        (JDEC.replace("\"constraints\": [\"cap_1\"], ", ""), "line 10: expected a decomposition in JSON"),
+        (JDEC.replace("0},", "0}"), "line 11: expected a decomposition in JSON"),
+        (String::new(), "line 1: expected a decomposition in JSON"),
+    ];
+    for (text, expected) in cases {
+        let message = structure("a.jdec", &text).unwrap_err();
+        assert!(message.contains(expected), "{message}");
+    }
+}
+
+/// A block with a decomposition of its own is one block, whichever of its lists names its rows.
+#[test]
+fn blocks_within_blocks_are_one() {
+    let inner = "\"decomposition\": {\"master_constraints\": [\"link_1\"], \"blocks\": [{\"constraints\": [\"cap_1\"]}, \
+                 {\"constraints\": [\"cap_2\"]}]}";
+    for rows in ["", "\"cap_1\", \"cap_2\", \"link_1\""] {
+        let text = format!(
+            "{{\"version\": 1, \"decomposition\": {{\"master_constraints\": [], \"blocks\": [\
+             {{\"constraints\": [{rows}], {inner}}}]}}}}"
+        );
+        assert_eq!(structure("a.jdec", &text).unwrap().relaxed().collect::<Vec<usize>>(), [1]);
+    }
 }
 
 #[test]
@@ -220,7 +343,8 @@ fn no_file_breaks_a_reader() {
         let mut stream = stream(5000 + index);
         let dec = mutated(&mut stream, DEC);
         let blk = mutated(&mut stream, BLK);
-        for (name, text) in [("a.dec", dec), ("a.blk", blk)] {
+        let jdec = mutated(&mut stream, JDEC);
+        for (name, text) in [("a.dec", dec), ("a.blk", blk), ("a.jdec", jdec)] {
             // Whatever is accepted has a dual, or an error that says why not.
             let Ok(structure) = structure(name, &text) else { continue };
             accepted += 1;
@@ -230,6 +354,8 @@ fn no_file_breaks_a_reader() {
                 let _ = dual.evaluate(&vec![0.0; dim], &mut vec![0.0; dim]);
             }
         }
+        let _ = Model::parse("a.mps", mutated(&mut stream, MPS).as_bytes(), "mps");
+        let _ = Model::parse("a.lp", mutated(&mut stream, LP).as_bytes(), "lp");
         let (time, scenarios) = (mutated(&mut stream, TIME), mutated(&mut stream, SCENARIOS));
         let _ = two_stage(CORE, &time, SCENARIOS);
         let _ = two_stage(CORE, TIME, &scenarios);

@@ -22,7 +22,7 @@
 //! | knapsack solvers | [`BinaryKnapsack`], [`ContinuousKnapsack`] |
 //! | data sets from a seed | [`Family`], [`Generator`], [`Manifest`] |
 //! | examples to train and measure on | [`read_examples`], [`TrainingData`] |
-//! | bounds that hold in exact arithmetic | [`Problem::safe_bound`], [`SafeBound`], [`Proof`] |
+//! | bounds that hold in exact arithmetic | [`Problem::safe_bound`], [`SafeBound`], [`Proof`], [`exact`] |
 //! | primal and feasible solutions | [`Problem::recover`], [`ProblemPrimal`] |
 //! | test functions with known optima | [`Academic`] |
 
@@ -32,6 +32,7 @@
 mod academic;
 pub mod assignment;
 mod error;
+pub mod exact;
 mod examples;
 pub mod facility_location;
 mod format;

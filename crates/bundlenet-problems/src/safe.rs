@@ -154,15 +154,15 @@ pub enum UnsafeBound {
 
 /// Sizes of the data, from which the largest number and sum of a subproblem follow.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Magnitudes {
+pub struct Magnitudes {
     /// Largest cost or profit.
-    pub(super) cost: f64,
-    /// Number of multipliers added to it.
-    pub(super) multipliers: f64,
+    pub cost: f64,
+    /// Number of multipliers added to it, each as often as its factor says.
+    pub multipliers: f64,
     /// Largest factor of this sum.
-    pub(super) amount: f64,
+    pub amount: f64,
     /// Largest constant added to the product.
-    pub(super) fixed: f64,
+    pub fixed: f64,
 }
 
 impl Magnitudes {
@@ -173,7 +173,10 @@ impl Magnitudes {
     }
 
     /// Refuses data that fit on no grid, even with multipliers of 0.
-    pub(super) fn check(self) -> Result<Self, UnsafeBound> {
+    ///
+    /// # Errors
+    /// If they do.
+    pub fn check(self) -> Result<Self, UnsafeBound> {
         if self.amount > MOST_NUMBER {
             return Err(UnsafeBound::DataRange { found: self.amount });
         }
@@ -182,7 +185,10 @@ impl Magnitudes {
     }
 
     /// Rounds multipliers to the finest grid, and up to `least`.
-    pub(super) fn round(&self, multipliers: &[f64], expected: usize, least: f64) -> Result<Rounded, UnsafeBound> {
+    ///
+    /// # Errors
+    /// If multipliers are not finite, are too large, or are not as many as `expected`.
+    pub fn round(&self, multipliers: &[f64], expected: usize, least: f64) -> Result<Rounded, UnsafeBound> {
         if multipliers.len() != expected {
             return Err(UnsafeBound::Length { expected, found: multipliers.len() });
         }
@@ -198,21 +204,25 @@ impl Magnitudes {
 }
 
 /// Multipliers on a grid.
-pub(super) struct Rounded {
-    pub(super) grid: Grid,
-    pub(super) multipliers: Vec<f64>,
+#[derive(Clone, Debug)]
+pub struct Rounded {
+    /// The grid.
+    pub grid: Grid,
+    /// The multipliers.
+    pub multipliers: Vec<f64>,
 }
 
 impl Rounded {
-    /// A bound in units of the grid.
-    pub(super) fn bound(self, units: i128, dual_sense: Sense) -> SafeBound {
+    /// A bound in units of the grid. `dual_sense` is the sense of the dual.
+    #[must_use]
+    pub fn bound(self, units: i128, dual_sense: Sense) -> SafeBound {
         SafeBound { numerator: units, bits: self.grid.bits, dual_sense, multipliers: self.multipliers }
     }
 }
 
 /// The multiples of a power of two.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Grid {
+pub struct Grid {
     bits: u32,
     /// Units of the grid in 1.
     scale: f64,
@@ -234,8 +244,9 @@ impl Grid {
     }
 
     /// A number on the grid, in its units.
+    #[must_use]
     #[inline(always)]
-    pub(super) fn units(self, number: f64) -> i64 {
+    pub fn units(self, number: f64) -> i64 {
         ((number * self.scale + ROUNDING).to_bits() as i64).wrapping_sub(ROUNDING.to_bits() as i64)
     }
 }

@@ -9,4 +9,4 @@ pub use binary::BinaryKnapsack;
 pub use branch::HardKnapsack;
 pub use continuous::ContinuousKnapsack;
 pub(crate) use continuous::{Filled, fill, fill_from};
-pub(crate) use whole::WholeKnapsack;
+pub use whole::WholeKnapsack;

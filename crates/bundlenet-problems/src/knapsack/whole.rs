@@ -10,7 +10,7 @@ use bundlenet_linalg::simd::{Block, LANES, Lanes, blocks_for, flat_mut, multiver
 
 /// A solver for 0/1 knapsacks with whole profits of up to a given number of items.
 #[derive(Clone, Debug)]
-pub(crate) struct WholeKnapsack {
+pub struct WholeKnapsack {
     /// Profit and weight of the items with a profit that fit.
     profits: Vec<i64>,
     weights: Vec<i64>,
@@ -26,7 +26,8 @@ pub(crate) struct WholeKnapsack {
 
 impl WholeKnapsack {
     /// A solver for up to `items` items.
-    pub(crate) fn new(items: usize) -> Self {
+    #[must_use]
+    pub fn new(items: usize) -> Self {
         let blocks = blocks_for(items);
         Self {
             profits: vec![0; items + 1],
@@ -43,7 +44,7 @@ impl WholeKnapsack {
     ///
     /// Largest profit times the sum of the capacity and the number of items must stay within `2^62`, and profits within
     /// `2^53`.
-    pub(crate) fn bound(&mut self, profits: &[i64], weights: &[u32], capacity: u32) -> i64 {
+    pub fn bound(&mut self, profits: &[i64], weights: &[u32], capacity: u32) -> i64 {
         bound_dispatched(self, profits, weights, capacity)
     }
 
