@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import os
+import threading
 import time
 from collections.abc import Callable
 from concurrent.futures import Future, ProcessPoolExecutor, ThreadPoolExecutor
@@ -343,9 +344,16 @@ def sleeping(x: Vector) -> Cut:
 
 
 def test_threads_share_the_components() -> None:
+    # Four components pass together, or the barrier breaks.
+    barrier = threading.Barrier(4, timeout=60)
+
+    def meeting(x: Vector) -> Cut:
+        barrier.wait()
+        return float(x[0]) ** 2, np.array([0]), 2.0 * x
+
     with ThreadPoolExecutor(4) as executor:
-        runs = [bundlenet.minimize(Sum([sleeping] * 16), [1.0], executor=executor, steps=3) for _ in range(3)]
-    assert min(run.oracle_seconds / run.nfev for run in runs) <= 0.08 * 1.05
+        result = bundlenet.minimize(Sum([meeting] * 16), [1.0], executor=executor, steps=3)
+    assert result.nfev > 1
 
 
 def test_processes_share_the_components() -> None:
