@@ -1,4 +1,4 @@
-//! Structures in the formats `.dec`, `.jdec` and `.blk` of GCG.
+//! Structures in the formats `.dec` and `.blk` of GCG.
 //!
 //! `.dec` and `.blk` are lists of names under headings: `PRESOLVED`, `NBLOCKS`, `BLOCK 1`, `MASTERCONSS`, in any case
 //! of letters. GCG counts blocks from 1, SCIP from 0. A `.dec` file names rows, a `.blk` file names columns. A `.jdec`
@@ -8,7 +8,6 @@ use std::borrow::Cow;
 use std::collections::HashMap;
 
 use crate::error::{Error, at_line};
-use crate::jdec;
 use crate::model::Model;
 
 /// A name and its line.
@@ -122,13 +121,8 @@ pub(crate) fn of_dec(model: &Model, file: &str, text: &str) -> Result<Vec<usize>
     rows_of_blocks(model, file, &lists(file, text)?)
 }
 
-/// The relaxed rows of a `.jdec` file.
-pub(crate) fn of_jdec(model: &Model, file: &str, text: &str) -> Result<Vec<usize>, Error> {
-    rows_of_blocks(model, file, &jdec::lists(file, text)?)
-}
-
 /// The relaxed rows if blocks are lists of rows.
-fn rows_of_blocks(model: &Model, file: &str, lists: &Lists<'_>) -> Result<Vec<usize>, Error> {
+pub(crate) fn rows_of_blocks(model: &Model, file: &str, lists: &Lists<'_>) -> Result<Vec<usize>, Error> {
     let places =
         model.rows.iter().enumerate().map(|(place, row)| (row.name.as_str(), place)).collect::<HashMap<_, _>>();
     check_names(file, "row", places.len(), model.rows.len())?;

@@ -9,8 +9,9 @@ use std::borrow::Cow;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-use crate::dec::{Lists, Name};
+use crate::dec::{Lists, Name, rows_of_blocks};
 use crate::error::{Error, at_line};
+use crate::model::Model;
 use crate::text::json;
 
 /// The version of the format.
@@ -48,8 +49,13 @@ struct Source<'a> {
     ends: Vec<usize>,
 }
 
+/// The relaxed rows of a `.jdec` file.
+pub(crate) fn of_jdec(model: &Model, file: &str, text: &str) -> Result<Vec<usize>, Error> {
+    rows_of_blocks(model, file, &lists(file, text)?)
+}
+
 /// The lists of a file.
-pub(crate) fn lists<'a>(file: &'a str, text: &'a str) -> Result<Lists<'a>, Error> {
+fn lists<'a>(file: &'a str, text: &'a str) -> Result<Lists<'a>, Error> {
     let source = Source { file, text, ends: text.match_indices('\n').map(|(end, _)| end).collect() };
     let expected = "a decomposition in JSON, with version, master_constraints, blocks and their constraints";
     let File { version, decomposition } = json(file, text, expected)?;

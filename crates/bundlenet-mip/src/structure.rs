@@ -4,10 +4,10 @@ use std::path::Path;
 
 use regex::Regex;
 
-use crate::dec;
 use crate::error::Error;
 use crate::model::Model;
 use crate::text;
+use crate::{dec, jdec};
 
 /// The rows of a model that are relaxed. The others fall into blocks.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -57,7 +57,7 @@ impl Structure {
         let name = path.display().to_string();
         let rows = match text::extension(path).as_str() {
             "dec" => dec::of_dec(model, &name, &text::text(path)?)?,
-            "jdec" => dec::of_jdec(model, &name, &text::text(path)?)?,
+            "jdec" => jdec::of_jdec(model, &name, &text::text(path)?)?,
             "blk" => dec::of_blk(model, &name, &text::text(path)?)?,
             found => {
                 let expected = "a structure .dec, .jdec or .blk, plain or gzip";
