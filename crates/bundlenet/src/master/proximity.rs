@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::learned::{Course, LEARNED_STEPS, StepRule};
-use crate::model::{CentrePolicy, METRIC_STEPS, Step};
+use crate::model::{CentrePolicy, Step};
 
 /// Strategy for the step length `eta` of the bundle method.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -81,9 +81,9 @@ mod components {
     pub(super) const START: f64 = 3.5;
     /// Bounds on the factor after the first step.
     pub(super) const FINDING_FACTORS: (f64, f64) = (1.0 / super::MOST_CHANGE, 6.0);
-    /// Later trial points aim at this multiple of the way to the minimum. `FACTORS` bounds the factor; each step applies
-    /// its square root.
-    pub(super) const BEYOND_MINIMUM: f64 = 1.85;
+    /// Later trial points aim at this multiple of the way to the minimum of the model with the new cuts. `FACTORS`
+    /// bounds the factor; each step applies its square root.
+    pub(super) const BEYOND_REACH: f64 = 1.85;
     pub(super) const FACTORS: (f64, f64) = (0.5, 4.0);
     /// Factor on the minimum of the parabola, for the new centre. The value of the centre is only an upper bound.
     pub(super) const BEYOND_PARABOLA: f64 = 1.5;
@@ -248,18 +248,14 @@ impl Proximity {
         if error > FAR * promised { interpolation(step).clamp(FACTORS.0, 1.0) } else { 1.0 }
     }
 
-    /// Aims at trial points at a fixed multiple of the way to the minimum of the model with the new cuts. Once the metric
-    /// stays the same, the minimum of the parabola counts after a serious step, if it is farther.
+    /// Aims at trial points at a fixed multiple of the way to the minimum of the model with the new cuts.
     fn component_factor(&self, step: &Step<'_>) -> f64 {
         let reach = step.sight.reach.unwrap_or(1.0);
         if self.steps == 0 {
             let found = if reach <= 1.0 { reach } else { secant(step) };
             return found.clamp(components::FINDING_FACTORS.0, components::FINDING_FACTORS.1);
         }
-        // From far away the parabola shows nothing.
-        let is_near = step.is_serious && self.steps >= METRIC_STEPS;
-        let minimum = if is_near { reach.max(interpolation(step)) } else { reach };
-        (components::BEYOND_MINIMUM * minimum).clamp(components::FACTORS.0, components::FACTORS.1).sqrt()
+        (components::BEYOND_REACH * reach).clamp(components::FACTORS.0, components::FACTORS.1).sqrt()
     }
 }
 

@@ -120,7 +120,7 @@ pub(crate) struct ComponentBundle {
 }
 
 /// Steps in which the metric is adjusted to the cuts. Later changes gain nothing and need the products of all cuts.
-pub(crate) const METRIC_STEPS: usize = 10;
+const METRIC_STEPS: usize = 10;
 
 /// Lifetimes that a cut stays without weight while the weights are inaccurate: these leave out cuts that matter, and
 /// an accurate solve would miss them.
