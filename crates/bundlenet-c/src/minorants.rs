@@ -91,8 +91,11 @@ pub unsafe extern "C" fn bundlenet_minorants_push_all(
     // SAFETY: the caller promises as many entries of both arrays as the last end says.
     let rows = unsafe { arrays(ends[count - 1], coordinates, entries) };
     let Some((coordinates, entries)) = rows else { return Code::Null };
+    if !list.push_all(values, ends, coordinates, entries) {
+        return Code::Length;
+    }
     *is_further = false;
-    if list.push_all(values, ends, coordinates, entries) { Code::Ok } else { Code::Length }
+    Code::Ok
 }
 
 /// Appends the next component, whose value is known as an interval: `cut` is the value of the minorant at the point,
