@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::learned::{Course, LEARNED_STEPS, StepRule};
-use crate::model::{CentrePolicy, Step};
+use crate::model::{CentrePolicy, Proposal, Step};
 
 /// Strategy for the step length `eta` of the bundle method.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -85,6 +85,12 @@ mod components {
     /// bounds the factor; each step applies its square root.
     pub(super) const BEYOND_REACH: f64 = 1.85;
     pub(super) const FACTORS: (f64, f64) = (0.5, 4.0);
+    /// Number of steps in which the length follows that rule alone. In step `t` after them it falls by `SETTLING / t` of
+    /// what the rule says.
+    pub(super) const SETTLING: f64 = 10.0;
+    /// The length then grows by `UP` after a serious step with `sigma < STEEP eta |w|^2`: the subgradient of the model is
+    /// far from 0, and a longer step promises much more.
+    pub(super) const STEEP: f64 = 10.0;
     /// Factor on the minimum of the parabola, for the new centre. The value of the centre is only an upper bound.
     pub(super) const BEYOND_PARABOLA: f64 = 1.5;
 }
@@ -248,14 +254,25 @@ impl Proximity {
         if error > FAR * promised { interpolation(step).clamp(FACTORS.0, 1.0) } else { 1.0 }
     }
 
-    /// Aims at trial points at a fixed multiple of the way to the minimum of the model with the new cuts.
+    /// Aims at trial points at a fixed multiple of the way to the minimum of the model with the new cuts. A function that
+    /// looks the same at every scale has the same reach after every step, however short. So the length falls less and
+    /// less, like a running mean, and grows while much longer steps promise much more. The directions of inaccurate
+    /// solves allow shorter steps only.
     fn component_factor(&self, step: &Step<'_>) -> f64 {
+        use components::{BEYOND_REACH, FACTORS, SETTLING, STEEP};
         let reach = step.sight.reach.unwrap_or(1.0);
         if self.steps == 0 {
             let found = if reach <= 1.0 { reach } else { secant(step) };
             return found.clamp(components::FINDING_FACTORS.0, components::FINDING_FACTORS.1);
         }
-        (components::BEYOND_REACH * reach).clamp(components::FACTORS.0, components::FACTORS.1).sqrt()
+        let factor = (BEYOND_REACH * reach).clamp(FACTORS.0, FACTORS.1).sqrt();
+        let settled = SETTLING / self.steps as f64;
+        if settled > 1.0 || factor >= UP || !step.proposal.is_accurate {
+            return factor;
+        }
+        let Proposal { eta, norm_squared, sigma, .. } = *step.proposal;
+        let grows = step.is_serious && sigma < STEEP * eta * norm_squared;
+        if grows { UP } else { factor.max(1.0 - (1.0 - factor) * settled) }
     }
 }
 
@@ -342,18 +359,22 @@ fn interpolation(step: &Step<'_>) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::{Proposal, Sight};
+    use crate::model::Sight;
     use crate::oracle::Evaluation;
 
     /// A step: serious or not, `|w|^2`, `sigma`. The decrease is as predicted, or a rise of the same size.
     type Case = (bool, f64, f64);
 
-    fn update(proximity: &mut Proximity, (is_serious, norm_squared, sigma): Case) {
+    fn update(proximity: &mut Proximity, case: Case) {
+        update_with_reach(proximity, case, None);
+    }
+
+    fn update_with_reach(proximity: &mut Proximity, (is_serious, norm_squared, sigma): Case, reach: Option<f64>) {
         let proposal = Proposal { eta: 10.0, norm_squared, sigma, ..Proposal::new(1) };
         let promised = proposal.decrease();
         let value = if is_serious { -promised } else { promised };
         let seen = Evaluation { value, ..Evaluation::at(&[0.0]) };
-        let sight = Sight { error: 2.0 * promised, slope: 0.0, reach: None };
+        let sight = Sight { error: 2.0 * promised, slope: 0.0, reach };
         let share = f64::from(is_serious);
         let (proposal, seen) = (&proposal, &seen);
         proximity.update(&Step { proposal, seen, sight, centre_value: 0.0, share, is_serious, is_repeated: false });
@@ -412,5 +433,19 @@ mod tests {
         assert_eq!(proximity.eta(), 10.0);
         (0..2000).for_each(|_| update(&mut proximity, (false, 1e-3, 1.0)));
         assert!(proximity.eta() > 0.1, "{}", proximity.eta());
+    }
+
+    /// The reach of a function that looks the same at every scale.
+    #[test]
+    fn component_steps_do_not_collapse() {
+        let after = |case: Case| {
+            let mut proximity = Proximity::for_components(&[0.0; 100], 0.0, Some(10.0));
+            (0..2000).for_each(|_| update_with_reach(&mut proximity, case, Some(0.4)));
+            proximity.eta()
+        };
+        // `eta |w|^2` is 0.01 in every step. The square root of 0.74 is 0.86: 2,000 such factors would be 1e-131.
+        assert!(after((false, 1e-3, 1.0)) > 1e-4, "{}", after((false, 1e-3, 1.0)));
+        // A longer step promises more, so the length grows.
+        assert!(after((true, 1e-3, 0.01)) > 10.0, "{}", after((true, 1e-3, 0.01)));
     }
 }
