@@ -7,7 +7,7 @@ use super::caps::Limits;
 use super::product::{Accuracy, Effort, ProductMaster};
 use super::proximity::Proximity;
 use super::thrift::Thrift;
-use crate::model::{ComponentBundle, Model, Proposal, Step};
+use crate::model::{CentrePolicy, ComponentBundle, Model, Proposal, Step};
 use crate::oracle::{Domain, Patience};
 
 /// Accuracy of the weights, as a share of the predicted decrease. A more exact master gives no better steps.
@@ -93,7 +93,9 @@ impl Proposer for ComponentProposer {
         proposal.norm_squared = solved.norm_squared;
         proposal.sigma = solved.sigma;
         proposal.is_accurate = self.is_accurate;
-        proposal.centre_policy = self.proximity.centre_policy();
+        // A step for a proof is far too long for the centre to follow its null steps.
+        let is_stretched = self.stretched.is_some();
+        proposal.centre_policy = if is_stretched { CentrePolicy::Hard } else { self.proximity.centre_policy() };
     }
 
     fn next_eta(&self) -> Option<f64> {
@@ -144,5 +146,26 @@ impl Proposer for ComponentProposer {
 
     fn work(&self) -> f64 {
         self.master.work()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The centre follows null steps, but not those of very long steps for a proof.
+    #[test]
+    fn the_centre_does_not_follow_the_null_steps_of_a_proof() {
+        let cuts = [vec![(vec![(0, 1.0)], 0.0), (vec![(0, -1.0)], 1.0)]];
+        let mut bundle = ComponentBundle::of_cuts(&[0.0], vec![0.0], &cuts);
+        let mut proposer = ComponentProposer::new(Proximity::going_on_with_components(1.0), &Domain::Free, 1);
+        let mut proposal = Proposal::new(1);
+        let mut share_of_a_null_step = |stretched: Option<f64>| {
+            proposer.stretched = stretched;
+            proposer.propose(&mut bundle, &mut proposal, &Patience::default());
+            proposal.centre_policy.share(false, 1.0, 1.0, None)
+        };
+        assert!(share_of_a_null_step(None) > 0.0);
+        assert_eq!(share_of_a_null_step(Some(1e4)), 0.0);
     }
 }

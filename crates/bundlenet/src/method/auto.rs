@@ -133,6 +133,7 @@ impl Auto {
             components: function.components(),
             gap: self.gap_now(),
             tried_gap: self.tried_gap,
+            tolerance: self.tolerance,
             oracle_work: function.work(),
             component_work: self.component_work,
             slow_steps: self.tally.slow_steps,

@@ -33,6 +33,8 @@ pub(crate) struct Situation {
     /// such gap with which components were tried.
     pub(crate) gap: f64,
     pub(crate) tried_gap: f64,
+    /// Largest gap that counts as optimal.
+    pub(crate) tolerance: f64,
     /// Work of an evaluation, in nanoseconds.
     pub(crate) oracle_work: f64,
     /// Work of a master with cuts of each component, in nanoseconds: that of the last one, or an estimate for the first
@@ -180,6 +182,17 @@ impl Situation {
         self.gap <= constants.closer * self.tried_gap
     }
 
+    /// Whether the model promises no more than the tolerance, and only components can prove that. Cuts of the whole
+    /// function gain nothing then.
+    fn is_only_unproved(&self) -> bool {
+        self.can_prove && self.gap <= self.tolerance
+    }
+
+    /// Whether component steps are not worth their work, and others may be.
+    fn components_are_slow(&self, constants: &Constants) -> bool {
+        self.slow_steps >= constants.slow_steps && self.is_long() && !self.is_only_unproved()
+    }
+
     /// Whether the oracle's own method is to take over.
     fn structured_pays(&self, constants: &Constants) -> bool {
         self.structured_work.is_some_and(|work| self.run_work >= constants.structured_share * work)
@@ -267,7 +280,7 @@ pub(crate) fn next_phase(situation: &Situation, constants: &Constants) -> Option
         (Phase::Components | Phase::Aggregated | Phase::Proof, None) if situation.structured_pays(constants) => {
             Phase::Structured
         }
-        (Phase::Components, None) if situation.slow_steps >= constants.slow_steps && is_long => Phase::Aggregated,
+        (Phase::Components, None) if situation.components_are_slow(constants) => Phase::Aggregated,
         (Phase::Aggregated, None) if is_closer && situation.is_worth(constants) => Phase::Components,
         (Phase::Aggregated, None) if is_long && situation.is_longer_than_masters(constants) => Phase::Components,
         (Phase::Proof, None) if situation.is_proof_long(constants) && !is_closer => return None,
@@ -290,6 +303,7 @@ mod tests {
         components: 225,
         gap: 0.01,
         tried_gap: 1.0,
+        tolerance: 1e-6,
         oracle_work: 8e3,
         component_work: Some(1e5),
         slow_steps: 0,
@@ -335,6 +349,16 @@ mod tests {
             ("one slow step", Situation { slow_steps: 1, ..components }, Some(Phase::Components)),
             ("two slow steps, too early", Situation { slow_steps: 2, ..components }, Some(Phase::Components)),
             ("two slow steps", Situation { slow_steps: 2, phase_work: 2e6, ..components }, Some(Phase::Aggregated)),
+            (
+                "two slow steps, but only the proof is missing",
+                Situation { slow_steps: 2, phase_work: 2e6, gap: 1e-6, ..components },
+                Some(Phase::Components),
+            ),
+            (
+                "the same, where components prove nothing",
+                Situation { slow_steps: 2, phase_work: 2e6, gap: 1e-6, can_prove: false, ..components },
+                Some(Phase::Aggregated),
+            ),
             ("a chance", Situation { gap: 0.2, phase_work: 2e6, ..aggregated }, Some(Phase::Components)),
             ("no chance yet", Situation { gap: 0.2, phase_work: 1.9e6, ..aggregated }, Some(Phase::Aggregated)),
             (
