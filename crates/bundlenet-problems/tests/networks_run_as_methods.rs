@@ -290,6 +290,20 @@ fn weights_beyond_all_bounds_prove_nothing() {
     }
 }
 
+/// A network does not converge. Where no other method follows, its guard lets an exact master end the run.
+#[test]
+fn the_general_network_converges_alone() {
+    for index in 0..4 {
+        let problem = problem(Family::Ga10x100, index);
+        let exact = run(&problem, &Settings::exact());
+        let limits = Limits { steps: Some(150), ..Limits::default() };
+        let method = Method::Network(NetworkSettings::default());
+        let solution = run(&problem, &Settings { method, limits, ..Settings::default() });
+        let gap = (solution.value - exact.value).abs() / exact.value.abs();
+        assert!(gap <= 1e-8, "{index}: {gap}");
+    }
+}
+
 #[test]
 fn without_a_model_the_general_one_runs() {
     for family in Family::PAPER {

@@ -26,8 +26,12 @@ def function_of(path):
 
 def rollout(architecture, weights, function, steps):
     """Trial points and their values, both with their gradients."""
-    run, network = Run(function, architecture["metric"] == "scaled"), Network(architecture, weights)
-    visits = [run.follow(*network.propose(run)) for _ in range(steps)]
+    run = Run(function, architecture["metric"] == "scaled")
+    network = Network(architecture, weights, run)
+    visits = []
+    for _ in range(steps):
+        visits.append(run.follow(*network.propose(run)))
+        network.unit.learn(run.last)
     return tuple(torch.stack(numbers) for numbers in zip(*visits))
 
 

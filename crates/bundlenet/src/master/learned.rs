@@ -8,8 +8,14 @@ pub(crate) const OBSERVATIONS: usize = 12;
 
 /// Bound on the logarithm of a factor on the step length.
 const LARGEST: f64 = 1.0;
-/// The rule was learned on runs of 90 steps. After this number of steps `adaptive` goes on.
-pub(crate) const LEARNED_STEPS: usize = 100;
+/// Bounds on the number of steps of a rule. It was learned on runs of 90 steps.
+const STEPS: (usize, usize) = (10, 100);
+
+/// Number of steps of a rule on a function of `dim` variables; then `adaptive` goes on. With half as many cuts as
+/// variables the model of a small function is nearly complete, and longer steps converge faster.
+pub(crate) fn learned_steps(dim: usize) -> usize {
+    (dim / 2).clamp(STEPS.0, STEPS.1)
+}
 
 /// The coefficients of a rule: the logarithm of the factor on `eta` after a step is a linear function of twelve
 /// observations of the step. None of them depends on units. `docs/checkpoint.md` lists them.

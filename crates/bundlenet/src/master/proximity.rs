@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::learned::{Course, LEARNED_STEPS, StepRule};
+use super::learned::{Course, StepRule, learned_steps};
 use crate::model::{CentrePolicy, Proposal, Step};
 
 /// Strategy for the step length `eta` of the bundle method.
@@ -232,10 +232,13 @@ impl Proximity {
             self.floor = FLOOR_SHARE * self.scale;
             return factor;
         }
-        if let Some(rule) = self.rule.filter(|_| !step.is_repeated && self.steps < LEARNED_STEPS) {
-            let course = Course { steps: self.steps, relative: self.eta / self.scale, run: self.run.0 };
-            self.floor = 0.0;
-            return rule.factor(step, course);
+        if let Some(rule) = self.rule.filter(|_| !step.is_repeated) {
+            if self.steps < learned_steps(step.seen.point.len()) {
+                let course = Course { steps: self.steps, relative: self.eta / self.scale, run: self.run.0 };
+                self.floor = 0.0;
+                return rule.factor(step, course);
+            }
+            (self.rule, self.floor) = (None, FLOOR_SHARE * self.eta);
         }
         if step.is_serious {
             return interpolation(step).clamp(1.0, FACTORS.1);
@@ -359,6 +362,7 @@ fn interpolation(step: &Step<'_>) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::master::OBSERVATIONS;
     use crate::model::Sight;
     use crate::oracle::Evaluation;
 
@@ -447,5 +451,13 @@ mod tests {
         assert!(after((false, 1e-3, 1.0)) > 1e-4, "{}", after((false, 1e-3, 1.0)));
         // A longer step promises more, so the length grows.
         assert!(after((true, 1e-3, 0.01)) > 10.0, "{}", after((true, 1e-3, 0.01)));
+    }
+
+    /// A rule has no floor. `adaptive` once went on without one.
+    #[test]
+    fn steps_do_not_collapse_after_a_rule() {
+        let mut proximity = Proximity::going_on(10.0).with_rule(StepRule([0.0; OBSERVATIONS]));
+        (0..2000).for_each(|_| update(&mut proximity, (false, 1e-3, 1.0)));
+        assert!(proximity.eta() > 0.1, "{}", proximity.eta());
     }
 }

@@ -43,7 +43,8 @@ pub(crate) fn make_method(
         Method::Barrier(_) => Box::new(Structured::new(&maker.start, tolerance)),
         Method::Network(settings) => {
             let network = network_of(settings.model.as_ref());
-            let terms = Terms { cap: settings.max_cuts, tolerance, budget: settings.told.budget(steps) };
+            let budget = settings.told.budget(steps);
+            let terms = Terms { cap: settings.max_cuts, tolerance, budget, is_alone: true };
             Box::new(network_method(network, function, &maker.start, terms))
         }
     }
@@ -85,7 +86,7 @@ impl Maker<'_, '_> {
         let network = network_of(settings.model.as_ref());
         let cap = settings.pruning.max_cuts;
         // Another method takes over before the limit of steps, so the network is not told.
-        let terms = Terms { cap, tolerance: self.tolerance, budget: None };
+        let terms = Terms { cap, tolerance: self.tolerance, budget: None, is_alone: false };
         let network = network_method(network, self.function, &self.start, terms);
         Auto::with_network(network, self.start, prunings)
     }
@@ -134,6 +135,8 @@ pub(crate) struct Terms {
     pub(crate) tolerance: f64,
     /// Limit of steps, if the network is told.
     pub(crate) budget: Option<usize>,
+    /// Whether no other method follows the network.
+    pub(crate) is_alone: bool,
 }
 
 /// The bundle method with a network instead of the master problem.
@@ -153,10 +156,10 @@ pub(crate) fn network_method_with<S: Real, E: FeatureSource>(
     source: E,
     function: &Function<'_>,
     start: &Evaluation,
-    Terms { cap, tolerance, .. }: Terms,
+    Terms { cap, tolerance, is_alone, .. }: Terms,
 ) -> BundleMethod<NetworkProposer<S, E>> {
     let metric = network.architecture.metric;
-    let proposer = NetworkProposer::new(network, source, function.domain(), start);
+    let proposer = NetworkProposer::new(network, source, function.domain(), start, is_alone);
     // A network is trained with all cuts: they are removed only at the cap.
     let pruning = Pruning { lifetime: usize::MAX, cap, bytes: usize::MAX };
     let scaling = match metric {

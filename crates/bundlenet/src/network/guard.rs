@@ -1,8 +1,11 @@
-//! A guard: the exact master takes over from a network whose inputs leave the range of its training.
+//! A guard: the exact master takes over from a network, for one of two reasons.
 //!
 //! A network is better than an exact master on functions like those of its training, and worse on others. Its inputs tell
 //! both apart within a few steps. The guard holds their ranges in training. When an input is outside, the exact master
 //! goes on with the same cuts, around the best point, with a learned rule for the step length.
+//!
+//! A network does not converge. An exact master does, and it gains on the network as its model fills. So the exact master
+//! also takes over after a number of steps in proportion to the number of variables.
 
 use crate::master::{OBSERVATIONS, Proposer, Proximity, QuadraticProposer, StepRule, first_scale};
 use crate::model::{Bundle, Centre, CentrePolicy, Proposal, Step};
@@ -52,14 +55,21 @@ impl Guard {
     }
 }
 
+/// Largest number of steps of a network that no other method follows, for each variable; chosen on validation data
+/// (`docs/experiments.md`).
+const STEPS_PER_VARIABLE: f64 = 0.1;
+
 /// The guard of a run.
 pub(crate) struct Watch {
     /// The best point so far.
     best: Centre,
     steps: usize,
-    /// Step length for an exact master, from the first two steps.
+    /// Largest number of steps of the network.
+    most_steps: usize,
+    /// Step length for an exact master: from the first two steps, or that of the last one.
     scale: f64,
-    is_outside: bool,
+    /// Whether the network's steps are over.
+    is_over: bool,
     exact: Option<QuadraticProposer>,
 }
 
@@ -67,14 +77,17 @@ pub(crate) struct Watch {
 const SCALE_STEPS: usize = 2;
 
 impl Watch {
-    pub(crate) fn new(start: &Evaluation) -> Self {
+    /// `is_alone`: no other method follows the network, so its number of steps has a limit.
+    pub(crate) fn new(start: &Evaluation, is_alone: bool) -> Self {
         let best = Centre::new(&start.point, start.value, start.width);
-        Self { best, steps: 0, scale: 0.0, is_outside: false, exact: None }
+        let limit = (STEPS_PER_VARIABLE * start.point.len() as f64).ceil() as usize;
+        let most_steps = if is_alone { limit } else { usize::MAX };
+        Self { best, steps: 0, most_steps, scale: 0.0, is_over: false, exact: None }
     }
 
     /// Whether the exact master takes the next steps.
-    pub(crate) fn is_outside(&self) -> bool {
-        self.is_outside
+    pub(crate) fn is_over(&self) -> bool {
+        self.is_over
     }
 
     /// Records a step of the network.
@@ -85,19 +98,23 @@ impl Watch {
             self.best.point.copy_from_slice(point);
             (self.best.value, self.best.width) = (*value, *width);
         }
+        let length = step.proposal.plain_eta();
+        self.is_over = self.steps >= self.most_steps;
         if self.steps <= SCALE_STEPS {
-            self.scale = first_scale(step, step.proposal.plain_eta());
+            self.scale = first_scale(step, length);
+        } else if self.is_over {
+            self.scale = length;
         }
     }
 
     /// Compares the features after the last step with the ranges of training.
     pub(crate) fn judge(&mut self, guard: &Guard, features: impl ExactSizeIterator<Item = f64>) {
-        self.is_outside |= !guard.holds(self.steps - 1, features);
+        self.is_over |= !guard.holds(self.steps - 1, features);
     }
 
     /// Whether the guard has ranges for the last step.
     pub(crate) fn is_watching(&self, guard: &Guard, inputs: usize) -> bool {
-        !self.is_outside && self.steps * inputs <= guard.least.len()
+        !self.is_over && self.steps * inputs <= guard.least.len()
     }
 
     /// The step length rule of an exact master that goes on from here.

@@ -49,7 +49,14 @@ pub(crate) struct NetworkProposer<S, E = Tracker> {
 }
 
 impl<S: Real, E: FeatureSource> NetworkProposer<S, E> {
-    pub(crate) fn new(network: Arc<Network<S>>, source: E, domain: &Domain, start: &Evaluation) -> Self {
+    /// A run from `start`. `is_alone`: no other method follows the network.
+    pub(crate) fn new(
+        network: Arc<Network<S>>,
+        source: E,
+        domain: &Domain,
+        start: &Evaluation,
+        is_alone: bool,
+    ) -> Self {
         let Architecture { hidden, .. } = network.architecture;
         let state = network.architecture.state();
         // A unit of 1 is the paper's: it stays as it is.
@@ -73,7 +80,7 @@ impl<S: Real, E: FeatureSource> NetworkProposer<S, E> {
             mix: None,
             tape: None,
             calibration,
-            watch: network.guard.as_ref().map(|_| Watch::new(start)),
+            watch: network.guard.as_ref().map(|_| Watch::new(start, is_alone)),
             is_bounded: false,
             network,
         }
@@ -85,9 +92,9 @@ impl<S: Real, E: FeatureSource> NetworkProposer<S, E> {
         self.calibration.as_ref()?.lost
     }
 
-    /// Best point and step-length rule for an exact master, if the inputs have left the range of the training.
+    /// Best point and step-length rule for an exact master, if the guard has ended the network's steps.
     pub(crate) fn outside(&self) -> Option<(&BundleCentre, Proximity)> {
-        let watch = self.watch.as_ref().filter(|watch| watch.is_outside())?;
+        let watch = self.watch.as_ref().filter(|watch| watch.is_over())?;
         Some((watch.best(), watch.proximity(self.network.guard.as_ref()?)))
     }
 
@@ -103,13 +110,13 @@ impl<S: Real, E: FeatureSource> NetworkProposer<S, E> {
         }
     }
 
-    /// Proposes by the exact master, if the inputs are outside. False if the network is to propose.
+    /// Proposes by the exact master, if the network's steps are over. False if the network is to propose.
     fn propose_exactly(&mut self, bundle: &mut Bundle, proposal: &mut Proposal, patience: &Patience<'_>) -> bool {
         let (Some(watch), Some(guard)) = (&mut self.watch, &self.network.guard) else { return false };
-        if watch.is_outside() {
+        if watch.is_over() {
             watch.propose(guard, &self.domain, bundle, proposal, patience);
         }
-        watch.is_outside()
+        watch.is_over()
     }
 
     /// The features before standardisation.

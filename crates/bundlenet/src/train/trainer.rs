@@ -774,7 +774,8 @@ fn run_group(
     let told = group.first().and_then(|lesson| lesson.told);
     let budget = told.map(|column| columns[column]);
     let settings = run_settings(budget.or(columns.last().copied()).unwrap_or(1));
-    let terms = Terms { cap: NetworkSettings::default().max_cuts, tolerance: settings.tolerance, budget };
+    let cap = NetworkSettings::default().max_cuts;
+    let terms = Terms { cap, tolerance: settings.tolerance, budget, is_alone: true };
     let mut oracles: Vec<_> = group.iter().map(|lesson| (lesson.example.oracle)()).collect();
     let runs =
         oracles.iter_mut().zip(group).map(|(oracle, lesson)| (&mut **oracle as _, lesson.example.start.as_deref()));

@@ -158,7 +158,7 @@ impl<'a, S: Real, E: FeatureSource> Unroll<'a, S, E> {
                 Weight::OfScaledValue(weight) => weight,
             };
             let source = source(&network.architecture, &start);
-            let terms = Terms { cap: usize::MAX, tolerance: 0.0, budget: None };
+            let terms = Terms { cap: usize::MAX, tolerance: 0.0, budget: None, is_alone: true };
             let method = network_method_with(Arc::clone(&network), source, &function, &start, terms);
             let is_over = start.is_stationary(function.domain());
             episodes.push(Episode { function, method, records: vec![], weight, is_over, end: None });
