@@ -23,8 +23,8 @@ const ROUND_OFF: f64 = 1e-12;
 /// Feasibility and integrality that HiGHS is asked for. Its own default is the tolerance above.
 const INNER_TOLERANCE: f64 = 1e-9;
 
-/// Gap of a mixed-integer block as long as no accuracy is wished for: the default of HiGHS.
-const FIRST_GAP: f64 = 1e-4;
+/// Gap of a mixed-integer block as long as no accuracy is wished for: at the start of a run.
+const FIRST_GAP: f64 = 1e-2;
 
 /// A block with HiGHS.
 pub(crate) struct General {
@@ -57,6 +57,8 @@ impl General {
         for option in [c"primal_feasibility_tolerance", c"dual_feasibility_tolerance", c"mip_feasibility_tolerance"] {
             highs.set_number(option, INNER_TOLERANCE);
         }
+        // It takes most of the time of a small block, and other heuristics find a solution, too.
+        highs.set_flag(c"mip_heuristic_run_feasibility_jump", false);
         Ok(Self { name: name.to_string(), part, highs, is_linear, last: None })
     }
 
@@ -76,6 +78,15 @@ impl General {
     pub(crate) fn set_memory(&mut self, memory: &[f64]) {
         self.highs.clear();
         self.last = (memory.len() == self.part.columns.len() && !memory.is_empty()).then(|| memory.to_vec());
+    }
+
+    /// Fixes columns. Earlier solutions have other values there, so they are forgotten; a linear program keeps its basis.
+    pub(crate) fn fix(&mut self, columns: impl Iterator<Item = (usize, f64)>) {
+        for (column, value) in columns {
+            (self.part.columns[column].lower, self.part.columns[column].upper) = (value, value);
+            self.highs.set_bounds(column, value, value);
+        }
+        self.last = None;
     }
 
     /// Solves for new costs. The bound is within `accuracy` of the cost if HiGHS gets there.

@@ -4,7 +4,7 @@ mod common;
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use bundlenet::{Oracle, Settings, Solver, Status, check, check_points};
+use bundlenet::{Oracle, Settings, Solver, State, Status, check, check_points};
 use bundlenet_linalg::Stream;
 use bundlenet_mip::{Blocks, Column, Kind, Model, Row, Scenario, Structure, TwoStage, Watch};
 use bundlenet_testing::{cases, stream};
@@ -276,8 +276,8 @@ fn program_of_equations() -> TwoStage {
     TwoStage::new((0..2).map(scenario).collect(), vec!["x0".into(), "x1".into()]).unwrap()
 }
 
-/// The search for a first stage begins with the solutions of the blocks. After the limit of time, HiGHS finds none for
-/// them any more: the last ones count.
+/// The search for a first stage begins with the solutions behind the cuts of the run, or else with those of the blocks.
+/// After the limit of time, HiGHS finds none for them any more: the last ones count.
 #[test]
 fn a_first_stage_is_found_after_the_limit_of_time() {
     static IS_OVER: AtomicBool = AtomicBool::new(false);
@@ -286,9 +286,15 @@ fn a_first_stage_is_found_after_the_limit_of_time() {
     let (mut dual, fresh) = (program.blocks().dual(watch).unwrap(), program.blocks().dual(watch).unwrap());
     let point = vec![0.0; dual.dim()];
     let value = dual.evaluate(&point, &mut vec![0.0; dual.dim()]).unwrap();
+    let (without_cuts, mut with_cuts) = (State::at(&point), State::at(&point));
+    let mut settings = Settings { primal: true, ..Settings::default() };
+    settings.limits.steps = Some(1);
+    Solver::new(settings).unwrap().state(&mut with_cuts).solve(&mut dual).unwrap();
     IS_OVER.store(true, Ordering::Relaxed);
-    let error = program.best_first_stage(&fresh, (&point, None), Watch::default()).unwrap_err().to_string();
+    let error = program.best_first_stage(&fresh, (&without_cuts, None), Watch::default()).unwrap_err().to_string();
     assert!(error.contains("limit of time"), "{error}");
-    let found = program.best_first_stage(&dual, (&point, None), Watch::default()).unwrap().unwrap();
-    assert!(found.value >= value - 1e-6 * value.abs() && found.tried > 0, "{found:?} {value}");
+    for (dual, state) in [(&dual, &without_cuts), (&fresh, &with_cuts)] {
+        let found = program.best_first_stage(dual, (state, None), Watch::default()).unwrap().unwrap();
+        assert!(found.value >= value - 1e-6 * value.abs() && found.tried > 0, "{found:?} {value}");
+    }
 }
