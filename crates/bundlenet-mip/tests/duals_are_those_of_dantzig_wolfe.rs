@@ -276,6 +276,21 @@ fn program_of_equations() -> TwoStage {
     TwoStage::new((0..2).map(scenario).collect(), vec!["x0".into(), "x1".into()]).unwrap()
 }
 
+/// A call that ends at once has a bound from the call before: it is lower by the change of costs at most.
+#[test]
+fn calls_that_end_early_use_earlier_bounds() {
+    static IS_OVER: AtomicBool = AtomicBool::new(false);
+    let program = program_of_equations();
+    let mut dual = program.blocks().dual(Watch::default().interrupt(&IS_OVER)).unwrap();
+    let (mut point, mut slope) = (vec![0.0; dual.dim()], vec![0.0; dual.dim()]);
+    let before = dual.evaluate_within(&point, &mut slope).unwrap().bound;
+    IS_OVER.store(true, Ordering::Relaxed);
+    point[0] = 2.0;
+    // Both copies of a 0/1 column have the multiplier.
+    let after = dual.evaluate_within(&point, &mut slope).unwrap();
+    assert!(after.bound >= before - 2.0 - 1e-9 && after.bound <= after.cut, "{after:?} {before}");
+}
+
 /// The search for a first stage begins with the solutions behind the cuts of the run, or else with those of the blocks.
 /// After the limit of time, HiGHS finds none for them any more: the last ones count.
 #[test]
