@@ -2,8 +2,8 @@
 //!
 //! Candidates come from the run of the dual: the mean of its convex combination, the solutions of the scenarios behind
 //! its cuts, and the quantiles of these, column by column. A candidate is first priced with the linear relaxation of
-//! every second stage. That is fast, it refuses most infeasible candidates, and it bounds the value of the others. Those
-//! with the best bounds are then priced in full.
+//! every second stage. That is fast, it refuses most infeasible candidates, and it bounds the value of the others.
+//! Those with the best bounds are then priced in full.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -155,8 +155,8 @@ impl<'a> Search<'a> {
     }
 }
 
-/// The candidates of a run: the mean, the solutions that most scenarios have, the quantiles of the newest ones, then all
-/// other solutions.
+/// The candidates of a run: the mean, the solutions that most scenarios have, the quantiles of the newest ones, then
+/// all other solutions.
 pub(crate) fn candidates(stages: &TwoStage, mean: Option<Vec<f64>>, copies: &[Copies]) -> Vec<Vec<f64>> {
     let mut weighted: Vec<(f64, &Vec<f64>)> = vec![];
     let mut known: HashMap<Vec<u64>, usize> = HashMap::new();

@@ -83,7 +83,7 @@ impl General {
         self.last = (memory.len() == self.part.columns.len() && !memory.is_empty()).then(|| memory.to_vec());
     }
 
-    /// Fixes columns. Earlier solutions have other values there, so they are forgotten; a linear program keeps its basis.
+    /// Fixes columns. Earlier solutions have other values there and are forgotten. A linear program keeps its basis.
     pub(crate) fn fix(&mut self, columns: impl Iterator<Item = (usize, f64)>) {
         for (column, value) in columns {
             (self.part.columns[column].lower, self.part.columns[column].upper) = (value, value);
