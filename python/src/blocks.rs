@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::time::Instant;
 
-use bundlenet::{Primal, Solution};
+use bundlenet::{Primal, Solution, State};
 use bundlenet_mip::{Error, Model as Program, Relaxation, Structure, TwoStage, Watch, candidates};
 use pyo3::exceptions::{PyOSError, PyValueError};
 use pyo3::prelude::*;
@@ -12,9 +12,6 @@ use pyo3::types::{IntoPyDict, PyDict};
 use crate::convert::vector;
 use crate::model::Model;
 use crate::run::{Keywords, run};
-
-/// Share of a time limit that is kept for the search of a first-stage solution, as in the program.
-const SEARCH_SHARE: f64 = 0.1;
 
 /// Least limit of a run in seconds.
 const LEAST_SECONDS: f64 = 1e-3;
@@ -129,18 +126,19 @@ impl Blocks {
         let left = |share: f64| time_limit.map(|all| (share * all - begin.elapsed().as_secs_f64()).max(LEAST_SECONDS));
         let watch = |share: f64| Watch::default().seconds(left(share));
         let relaxation = py.detach(|| self.blocks().relaxation(watch(1.0))).map_err(exception)?;
-        let share = if matches!(self.content, Content::Stages(_)) { 1.0 - SEARCH_SHARE } else { 1.0 };
+        let share = if matches!(self.content, Content::Stages(_)) { 1.0 - TwoStage::SEARCH_SHARE } else { 1.0 };
         settings.limits.seconds = left(share);
         let mut dual = self.blocks().dual(watch(share)).map_err(exception)?;
         let from = start.as_deref().or(relaxation.as_ref().map(|it| it.multipliers.as_slice()));
-        let outcome = run(py, &mut dual, from, settings, callback.as_ref(), threads, None)?;
+        let mut state = from.map_or_else(State::new, State::at);
+        let outcome = run(py, &mut dual, None, settings, callback.as_ref(), threads, Some(&mut state))?;
         let solution = outcome.solution.as_ref().ok().cloned();
         let result = outcome.into_result(py, None, None)?;
         let Some(solution) = solution else { return Ok(result) };
         self.add_fields(result.bind(py), &solution, relaxation.as_ref())?;
         if let Content::Stages(stages) = &self.content {
-            let at = (solution.point.as_slice(), solution.primal.as_ref());
-            let found = py.detach(|| stages.best_first_stage(&dual, at, watch(1.0))).map_err(exception)?;
+            let of_run = (&state, solution.primal.as_ref());
+            let found = py.detach(|| stages.best_first_stage(&dual, of_run, watch(1.0))).map_err(exception)?;
             let columns = found.as_ref().map(|it| it.columns.clone().into_py_dict(py)).transpose()?;
             result.bind(py).set_item("first_stage", columns)?;
             result.bind(py).set_item("feasible_value", found.map(|it| it.value))?;

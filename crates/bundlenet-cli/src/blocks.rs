@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
-use bundlenet::{Components, Error, Oracle, Primal, Settings, Solution};
+use bundlenet::{Components, Oracle, Primal, Settings};
 use bundlenet_mip::{BlockDual, Blocks, Candidate, Model, Structure, TwoStage, Watch, candidates};
 use serde::Serialize;
 use serde_json::{Map, Value, json};
@@ -13,26 +13,14 @@ use serde_json::{Map, Value, json};
 use crate::failure::Failure;
 use crate::input::{BlockOptions, Modes, Start, is_stochastic};
 use crate::output::{self, Subject, sense_name};
-use crate::run::print_every;
+use crate::run::{Outcome, Run, print_every};
 use crate::solve_report::{BlockFields, Named, Report, StageFields};
-
-/// Share of a limit of time that is kept for the search of a first-stage solution.
-const SEARCH_SHARE: f64 = 0.1;
 
 /// Least limit of a run in seconds: it evaluates the start.
 const LEAST_SECONDS: f64 = 1e-3;
 
 /// Candidates that `inspect` shows.
 const MOST_SHOWN: usize = 5;
-
-/// Solves a dual: its sizes in words, names and start of its multipliers, the settings. Also returns why the state
-/// could not be saved. `None` on a rank that is not the first.
-pub(crate) type Run<'a> = &'a mut dyn FnMut(
-    &mut dyn Oracle,
-    &str,
-    Start<'_>,
-    &Settings,
-) -> Result<Option<(Solution, Option<Error>)>, Failure>;
 
 /// The description of a model file.
 pub(crate) struct Description {
@@ -66,7 +54,7 @@ fn structure(file: &Path, model: &Model, options: &BlockOptions) -> Result<Struc
             output::note(&format!("bundlenet: {}: --relax '{}'", file.display(), first.pattern));
             Ok(first.structure().clone())
         }
-        (None, Some(pattern)) => Ok(Structure::of_pattern(model, pattern)?),
+        (None, Some(pattern)) => Ok(Structure::of_pattern(model, pattern).map_err(|error| error.in_file(file))?),
         (None, None) => Err(Failure::input(format!(
             "{}: expected --dec FILE, --relax REGEX or --relax auto, found none; `bundlenet inspect` shows candidates",
             file.display()
@@ -79,8 +67,7 @@ impl Program {
         if !is_stochastic(file) {
             let model = Model::read(file)?;
             let structure = structure(file, &model, options)?;
-            let blocks = Blocks::new(model, &structure);
-            return Ok(Self::Blocks(blocks.map_err(|error| Failure::input(format!("{}: {error}", file.display())))?));
+            return Ok(Self::Blocks(Blocks::new(model, &structure).map_err(|error| error.in_file(file))?));
         }
         let stages = if file.is_dir() {
             TwoStage::read_folder(file, options.first_stage.as_deref())?
@@ -139,7 +126,7 @@ pub(crate) fn solve(
     let program = Program::read(file, options)?;
     let blocks = program.blocks();
     let whole = modes.is_safe.then(|| blocks.whole()).transpose();
-    let whole = whole.map_err(|error| Failure::input(format!("{}: {error}", file.display())))?;
+    let whole = whole.map_err(|error| error.in_file(file))?;
     let watch = |share: f64| {
         let left = settings.limits.seconds.map(|all| (share * all - begin.elapsed().as_secs_f64()).max(LEAST_SECONDS));
         (left, Watch::default().interrupt(interrupt).seconds(left))
@@ -147,7 +134,7 @@ pub(crate) fn solve(
     let relaxation = blocks.relaxation(watch(1.0).1)?;
     let start = relaxation.as_ref().map(|it| it.multipliers.as_slice());
     let is_staged = matches!(program, Program::Stages(_));
-    let (seconds, until) = watch(if is_staged { 1.0 - SEARCH_SHARE } else { 1.0 });
+    let (seconds, until) = watch(if is_staged { 1.0 - TwoStage::SEARCH_SHARE } else { 1.0 });
     let mut settings = settings.clone();
     settings.limits.seconds = seconds;
     // The mean of the first-stage solutions needs them.
@@ -158,10 +145,10 @@ pub(crate) fn solve(
     let progress = (!modes.is_quiet).then(|| show_progress(dual.components()));
     let solved = run(&mut dual, &program.sizes(), Start { names: &names, point: start }, &settings)?;
     drop(progress);
-    let Some((solution, unsaved)) = solved else { return Ok(None) };
+    let Some(Outcome { solution, state, unsaved }) = solved else { return Ok(None) };
     let primal = solution.primal.as_ref();
     let found = match &program {
-        Program::Stages(stages) => stages.best_first_stage(&dual, (&solution.point, primal), watch(1.0).1)?,
+        Program::Stages(stages) => stages.best_first_stage(&dual, (&state, primal), watch(1.0).1)?,
         Program::Blocks(_) => None,
     };
     let (all, distinct) = block_counts(blocks);

@@ -3,21 +3,13 @@
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
-use bundlenet::{Error, Oracle, Settings, Solution};
+use bundlenet::{Oracle, Settings};
 use serde_json::{Map, Value};
 
 use crate::failure::Failure;
-use crate::input::{BlockOptions, Modes, Start};
+use crate::input::{BlockOptions, Modes};
+use crate::run::Run;
 use crate::solve_report::Report;
-
-/// Solves a dual: its sizes in words, names and start of its multipliers, the settings. Also returns why the state
-/// could not be saved. `None` on a rank that is not the first.
-pub(crate) type Run<'a> = &'a mut dyn FnMut(
-    &mut dyn Oracle,
-    &str,
-    Start<'_>,
-    &Settings,
-) -> Result<Option<(Solution, Option<Error>)>, Failure>;
 
 /// The description of a model file.
 pub(crate) struct Description {

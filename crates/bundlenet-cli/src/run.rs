@@ -6,11 +6,26 @@ use std::sync::mpsc::{self, RecvTimeoutError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
+use bundlenet::{Error, Oracle, Settings, Solution, State};
 use indicatif::{ProgressBar, ProgressStyle};
 
 use crate::failure::Failure;
+use crate::input::Start;
 use crate::output;
 use crate::ranks::Ranks;
+
+/// The end of a run.
+pub(crate) struct Outcome {
+    pub(crate) solution: Solution,
+    pub(crate) state: State,
+    /// Why the state could not be saved.
+    pub(crate) unsaved: Option<Error>,
+}
+
+/// Solves a dual: its sizes in words, names and start of its multipliers, the settings. `None` on a rank that is not the
+/// first.
+pub(crate) type Run<'a> =
+    &'a mut dyn FnMut(&mut dyn Oracle, &str, Start<'_>, &Settings) -> Result<Option<Outcome>, Failure>;
 
 /// Sets the number of threads, before any work begins.
 pub(crate) fn use_threads(ranks: &Ranks, threads: Option<u16>) -> Result<(), Failure> {

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use bundlenet::{Error, Journal, Limits, Log, Method, Oracle, Settings, Solution, Solver, State, Status};
+use bundlenet::{Journal, Limits, Log, Method, Oracle, Settings, Solver, State, Status};
 use bundlenet_problems::Problem;
 use clap::Args;
 use indicatif::ProgressBar;
@@ -14,7 +14,7 @@ use crate::failure::Failure;
 use crate::input::{BlockOptions, Modes, Reading, Start, is_model, read_start};
 use crate::options::MethodOptions;
 use crate::ranks::Ranks;
-use crate::run::{Progress, interrupt_flag, use_threads};
+use crate::run::{Outcome, Progress, interrupt_flag, use_threads};
 use crate::solve_report::Report;
 use crate::{blocks, output, primal};
 
@@ -395,7 +395,7 @@ impl Solve {
             Some(ranks) => ranks.solve(&mut *dual, settings.primal, solve),
             None => Some(solve(&mut *dual)),
         };
-        let Some((solution, unsaved)) = solved.transpose()? else { return Ok(None) };
+        let Some(Outcome { solution, unsaved, .. }) = solved.transpose()? else { return Ok(None) };
         let mut report = Report::new(file, &problem, settings.method.name(), solution, self.safe);
         report.unsaved = unsaved;
         report.proof = self.proof.as_ref().and_then(|_| problem.proof(&report.point).ok());
@@ -428,7 +428,7 @@ impl Solve {
         })
     }
 
-    /// Solves a dual, with start, state and log. Also returns why the state could not be saved.
+    /// Solves a dual, with start, state and log.
     fn solve_dual(
         &self,
         dual: &mut dyn Oracle,
@@ -436,7 +436,7 @@ impl Solve {
         start: Start<'_>,
         settings: &Settings,
         interrupt: &AtomicBool,
-    ) -> Result<(Solution, Option<Error>), Failure> {
+    ) -> Result<Outcome, Failure> {
         // No other run may change the file between reading and writing.
         let mut journal = self.save_state.as_ref().map(Journal::create).transpose()?;
         let mut state = match &self.start {
@@ -458,7 +458,7 @@ impl Solve {
         if let Some(log) = &mut log {
             log.finish(&solution);
         }
-        Ok((solution, journal.and_then(|journal| journal.finish().err())))
+        Ok(Outcome { solution, state, unsaved: journal.and_then(|journal| journal.finish().err()) })
     }
 
     /// The head of the log: the problem, its sizes, the method, and the options that were given.

@@ -87,7 +87,7 @@ fn lists<'a>(file: &str, text: &'a str) -> Result<Lists<'a>, Error> {
             Err(at_line(file, line, "as many blocks as NBLOCKS states", found))
         }
         _ if lists.blocks.is_empty() && lists.master.is_empty() => {
-            Err(Error::content(file, "blocks or MASTERCONSS", "neither"))
+            Err(at_line(file, text.lines().count().max(1), "blocks or MASTERCONSS", "the end of the file"))
         }
         _ => Ok(lists),
     }
@@ -128,6 +128,10 @@ pub(crate) fn rows_of_blocks(model: &Model, file: &str, lists: &Lists<'_>) -> Re
     check_names(file, "row", places.len(), model.rows.len())?;
     let owner = assigned(file, lists, "row", &places)?;
     let block_of = |row: usize| owner[row].filter(|&block| block > 0);
+    let line_of = |row: usize| {
+        let mut names = lists.blocks.iter().flatten();
+        names.find(|(_, name)| *name == model.rows[row].name).map_or(1, |(line, _)| *line)
+    };
     let mut of_column: Vec<Option<(usize, usize)>> = vec![None; model.columns.len()];
     for (index, row) in model.rows.iter().enumerate() {
         let Some(block) = block_of(index) else { continue };
@@ -135,9 +139,10 @@ pub(crate) fn rows_of_blocks(model: &Model, file: &str, lists: &Lists<'_>) -> Re
             match of_column[column] {
                 Some((other, other_row)) if other != block => {
                     let (first, second) = (&model.rows[other_row].name, &row.name);
-                    return Err(Error::content(
-                        format!("{file}: column {}", model.columns[column].name),
-                        "rows of one block",
+                    return Err(at_line(
+                        file,
+                        line_of(index).max(line_of(other_row)),
+                        format!("rows of one block for column {}", model.columns[column].name),
                         format!("row {first} of block {other} and row {second} of block {block}"),
                     ));
                 }

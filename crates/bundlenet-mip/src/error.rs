@@ -1,6 +1,7 @@
 //! Errors of models, structures and blocks.
 
 use std::io;
+use std::path::Path;
 
 use thiserror::Error;
 
@@ -31,6 +32,17 @@ pub enum Error {
 impl Error {
     pub(crate) fn content(place: impl Into<String>, expected: impl Into<String>, found: impl Into<String>) -> Self {
         Self::Content { place: place.into(), expected: expected.into(), found: found.into() }
+    }
+
+    /// The same error, with the file that the thing is in.
+    #[must_use]
+    pub fn in_file(self, path: &Path) -> Self {
+        match self {
+            Self::Content { place, expected, found } => {
+                Self::Content { place: format!("{}: {place}", path.display()), expected, found }
+            }
+            Self::Read { .. } => self,
+        }
     }
 }
 

@@ -34,6 +34,8 @@ pub(crate) struct General {
     is_linear: bool,
     /// The last solution. It is feasible for all costs.
     last: Option<Vec<f64>>,
+    /// Costs and bound of the last call.
+    bounded: Option<(Vec<f64>, f64)>,
 }
 
 /// By how much the bound that HiGHS states for a mixed-integer program is lowered.
@@ -57,7 +59,9 @@ impl General {
         for option in [c"primal_feasibility_tolerance", c"dual_feasibility_tolerance", c"mip_feasibility_tolerance"] {
             highs.set_number(option, INNER_TOLERANCE);
         }
-        Ok(Self { name: name.to_string(), part, highs, is_linear, last: None })
+        // It takes most of the time of a small block, and other heuristics find a solution, too.
+        highs.set_flag(c"mip_heuristic_run_feasibility_jump", false);
+        Ok(Self { name: name.to_string(), part, highs, is_linear, last: None, bounded: None })
     }
 
     /// Nanoseconds of a solution: a guess from sizes.
@@ -75,7 +79,17 @@ impl General {
     /// Takes up the last solution of another solver of the same block, or forgets all if it is empty.
     pub(crate) fn set_memory(&mut self, memory: &[f64]) {
         self.highs.clear();
+        self.bounded = None;
         self.last = (memory.len() == self.part.columns.len() && !memory.is_empty()).then(|| memory.to_vec());
+    }
+
+    /// Fixes columns. Earlier solutions have other values there and are forgotten. A linear program keeps its basis.
+    pub(crate) fn fix(&mut self, columns: impl Iterator<Item = (usize, f64)>) {
+        for (column, value) in columns {
+            (self.part.columns[column].lower, self.part.columns[column].upper) = (value, value);
+            self.highs.set_bounds(column, value, value);
+        }
+        (self.last, self.bounded) = (None, None);
     }
 
     /// Solves for new costs. The bound is within `accuracy` of the cost if HiGHS gets there.
@@ -129,13 +143,19 @@ impl General {
             (true, Ending::Optimal) => cost - slack,
             (true, _) => f64::NEG_INFINITY,
         };
-        let proved = if self.is_linear { self.bound_of_duals(costs, &found.row_duals) } else { self.box_bound(costs) };
+        let mut proved =
+            if self.is_linear { self.bound_of_duals(costs, &found.row_duals) } else { self.box_bound(costs) };
+        if found.ending == Ending::Interrupted {
+            // Calls that a clock ends are not the same in two runs anyway, so they may use earlier ones.
+            proved = proved.max(self.bound_of_last_call(costs));
+        }
         // Comparisons with a number that is none are false.
         let bound = if self.is_linear && proved.is_finite() { proved } else { stated.max(proved) }.min(cost);
         if bound == f64::NEG_INFINITY || bound.is_nan() {
             return Err(Error::content(self.name.as_str(), "a bound within the limit of time", "none"));
         }
         self.last = Some(values.clone());
+        self.bounded = Some((costs.to_vec(), bound));
         Ok(Solved { values, bound: Some(bound), more: vec![] })
     }
 
@@ -171,6 +191,13 @@ impl General {
     /// Lower bound from the bounds of columns alone.
     fn box_bound(&self, costs: &[f64]) -> f64 {
         self.part.columns.iter().zip(costs).map(|(column, &cost)| column.least(cost)).sum()
+    }
+
+    /// Lower bound from that of the last call, minus the most that new costs can lower it within the bounds of columns.
+    fn bound_of_last_call(&self, costs: &[f64]) -> f64 {
+        let Some((before, bound)) = &self.bounded else { return f64::NEG_INFINITY };
+        let change: Vec<f64> = costs.iter().zip(before).map(|(cost, before)| cost - before).collect();
+        bound + self.box_bound(&change)
     }
 
     /// Lower bound of a linear program from any duals: weak duality. It is infinite if a column without a bound has a

@@ -125,6 +125,11 @@ impl Highs {
         unsafe { c::Highs_setDoubleOptionValue(self.pointer, option.as_ptr(), number) };
     }
 
+    pub(crate) fn set_flag(&mut self, option: &CStr, flag: bool) {
+        // SAFETY: the option's name is a C string.
+        unsafe { c::Highs_setBoolOptionValue(self.pointer, option.as_ptr(), c_int::from(flag)) };
+    }
+
     /// Reads a model file. The error is the objection of HiGHS.
     pub(crate) fn read(&mut self, path: &Path) -> Result<Model, String> {
         let path = CString::new(path.to_string_lossy().as_bytes()).map_err(|error| error.to_string())?;

@@ -12,7 +12,7 @@ pub(crate) fn number(word: &str) -> Option<f64> {
 /// A line of a file, with its words.
 pub(crate) struct Line<'a> {
     file: &'a str,
-    number: usize,
+    pub(crate) number: usize,
     pub(crate) words: Vec<&'a str>,
     content: &'a str,
     /// Whether it begins a section: it has no blank before its first word.

@@ -14,6 +14,12 @@ const BOUNDS: [&str; 7] = ["UP", "LO", "FX", "LI", "UI", "SC", "SI"];
 /// Types of bounds without a value.
 const FIXED_BOUNDS: [&str; 4] = ["FR", "MI", "PL", "BV"];
 
+/// Whether a line begins with the type of a bound.
+pub(crate) fn is_bound(line: &str) -> bool {
+    let kind = line.split_whitespace().next().unwrap_or("").to_ascii_uppercase();
+    BOUNDS.contains(&kind.as_str()) || FIXED_BOUNDS.contains(&kind.as_str())
+}
+
 /// Names that the lines so far have defined.
 #[derive(Default)]
 struct Names<'a> {

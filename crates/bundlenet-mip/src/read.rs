@@ -1,5 +1,6 @@
 //! Models from files, by the readers of HiGHS.
 
+use std::collections::HashSet;
 use std::path::Path;
 
 use crate::error::{Error, at_line};
@@ -72,15 +73,17 @@ impl Model {
     /// # Errors
     /// As [`Model::read`].
     pub fn parse(name: &str, bytes: &[u8], extension: &str) -> Result<Self, Error> {
-        if extension == "mps" {
-            mps::check(name, &String::from_utf8_lossy(bytes))?;
+        let text = String::from_utf8_lossy(bytes);
+        match extension {
+            "mps" => mps::check(name, &text)?,
+            _ => check_numbers(name, &text)?,
         }
         let mut model = by_highs(name, bytes, extension)?.or_else(|found| {
             let expected = format!("a model that HiGHS reads as .{extension}");
             Err(at_line(name, first_wrong_line(name, bytes, extension)?, expected, found))
         })?;
         model.tidy();
-        model.check(name)?;
+        model.check(name, &text)?;
         Ok(model)
     }
 
@@ -97,32 +100,78 @@ impl Model {
         self.rows.iter_mut().for_each(|row| row.entries.retain(|(_, entry)| *entry != 0.0));
     }
 
-    /// Refuses numbers that are no numbers, and bounds without a value between them.
-    fn check(&self, name: &str) -> Result<(), Error> {
+    /// Refuses models without columns, names that occur twice, numbers that are no numbers, and bounds without a value
+    /// between them.
+    fn check(&self, name: &str, text: &str) -> Result<(), Error> {
+        if self.columns.is_empty() {
+            return Err(at_line(name, text.lines().count().max(1), "a model with columns", "the end of the file"));
+        }
         for column in &self.columns {
             let Column { lower, upper, .. } = column;
             if !column.cost.is_finite() {
-                return Err(Error::content(
-                    format!("{name}: column {}", column.name),
-                    "a finite cost",
-                    format!("{}", column.cost),
-                ));
+                let line = lines_with(text, &column.name).next().unwrap_or(1);
+                let expected = format!("a finite cost of column {}", column.name);
+                return Err(at_line(name, line, expected, format!("{}", column.cost)));
             }
             if lower > upper || lower.is_nan() || upper.is_nan() {
-                let place = format!("{name}: column {}", column.name);
-                return Err(Error::content(place, "bounds with a value between them", format!("{lower} and {upper}")));
+                let expected = format!("bounds of column {} with a value between them", column.name);
+                return Err(at_line(
+                    name,
+                    line_of_bounds(text, &column.name),
+                    expected,
+                    format!("{lower} and {upper}"),
+                ));
             }
         }
+        let mut known = HashSet::new();
         for row in &self.rows {
-            let place = || format!("{name}: row {}", row.name);
+            // The line that names the row, the second one if it is there twice.
+            let line = |at: usize| lines_with(text, &row.name).take(at).last().unwrap_or(1);
+            if !known.insert(row.name.as_str()) {
+                return Err(at_line(name, line(2), "a name that no other row has", format!("{:?}", row.name)));
+            }
             if let Some((_, entry)) = row.entries.iter().find(|(_, entry)| !entry.is_finite()) {
-                return Err(Error::content(place(), "finite entries", format!("{entry}")));
+                return Err(at_line(name, line(1), format!("finite entries of row {}", row.name), format!("{entry}")));
             }
             if row.lower > row.upper || row.lower.is_nan() || row.upper.is_nan() {
-                let found = format!("{} and {}", row.lower, row.upper);
-                return Err(Error::content(place(), "bounds with a value between them", found));
+                let expected = format!("sides of row {} with a value between them", row.name);
+                return Err(at_line(name, line(1), expected, format!("{} and {}", row.lower, row.upper)));
             }
         }
         Ok(())
+    }
+}
+
+/// The names and numbers of a line of a `.mps` or `.lp` file.
+fn words(line: &str) -> impl Iterator<Item = &str> {
+    let is_between = |letter: char| letter.is_whitespace() || "+-*<>=:^[]".contains(letter);
+    line.split(is_between).filter(|word| !word.is_empty())
+}
+
+/// The numbers of the lines with a word.
+fn lines_with<'a>(text: &'a str, word: &'a str) -> impl Iterator<Item = usize> + 'a {
+    let has_word = move |line: &&str| line.split_whitespace().chain(words(line)).any(|it| it == word);
+    text.lines().zip(1..).filter(move |(line, _)| has_word(line)).map(|(_, number)| number)
+}
+
+/// The line that sets the bounds of a column: the last bound that names it, or the first line with its name.
+fn line_of_bounds(text: &str, column: &str) -> usize {
+    let lines: Vec<&str> = text.lines().collect();
+    let is_heading = |line: &&str| line.trim().to_ascii_lowercase().starts_with("bound");
+    let heading = lines.iter().position(is_heading).unwrap_or(0);
+    // The types of integer columns may follow the bounds of a `.lp` file.
+    let is_bound = |line: &str| line.contains(['<', '>', '=']) || mps::is_bound(line);
+    let mut all = lines_with(text, column);
+    let first = all.next().unwrap_or(1);
+    let bounds = std::iter::once(first).chain(all).filter(|line| line - 1 > heading && is_bound(lines[line - 1]));
+    bounds.last().unwrap_or(first)
+}
+
+/// The line of a `.lp` file with a number that is none. HiGHS drops its entry.
+fn check_numbers(file: &str, text: &str) -> Result<(), Error> {
+    let is_wrong = |line: &str| words(line.split('\\').next().unwrap_or("")).any(|it| it.eq_ignore_ascii_case("nan"));
+    match text.lines().position(is_wrong) {
+        Some(at) => Err(at_line(file, at + 1, "names and numbers", "nan")),
+        None => Ok(()),
     }
 }

@@ -6,7 +6,7 @@
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
-use crate::error::Error;
+use crate::error::{Error, at_line};
 use crate::lines::{Line, lines};
 use crate::model::{Model, Row};
 use crate::scenario::Scenario;
@@ -67,7 +67,7 @@ pub(crate) fn read(core: &Path) -> Result<(Vec<Scenario>, Vec<String>), Error> {
 fn objective(file: &str, text: &str) -> Result<String, Error> {
     let mut rows = lines(file, text).skip_while(|line| !(line.is_heading && line.is(0, "ROWS"))).skip(1);
     let objective = rows.find(|line| line.is(0, "N")).and_then(|line| line.words.get(1).map(|name| name.to_string()));
-    objective.ok_or_else(|| Error::content(file, "a row of type N", "none"))
+    objective.ok_or_else(|| at_line(file, text.lines().count().max(1), "a row of type N", "the end of the file"))
 }
 
 /// The first column of the second period.
@@ -81,21 +81,24 @@ fn second_period(model: &Model, file: &str, text: &str) -> Result<usize, Error> 
             continue;
         }
         let column = model.columns.iter().position(|column| column.name == line.words[0]);
-        firsts.push(column.ok_or_else(|| line.wrong("a column of the core model, a row and a period"))?);
+        let column = column.ok_or_else(|| line.wrong("a column of the core model, a row and a period"))?;
+        match firsts.len() {
+            0 if column > 0 => return Err(line.wrong(format!("the first column, {}", model.columns[0].name))),
+            1 if column == 0 => return Err(line.wrong("a column after the first one")),
+            2 => return Err(line.wrong("no more than two periods")),
+            _ => firsts.push(column),
+        }
     }
     match firsts[..] {
-        [0, second] if second > 0 => Ok(second),
-        [first, _] => {
-            let found = format!("columns {first} and later ones");
-            Err(Error::content(file, "periods that begin with the first column and a later one", found))
-        }
-        _ => Err(Error::content(file, "two periods", format!("{}", firsts.len()))),
+        [_, second] => Ok(second),
+        _ => Err(at_line(file, text.lines().count().max(1), "two periods", format!("{}", firsts.len()))),
     }
 }
 
 /// A scenario before its changes are applied.
 struct Draft {
     name: String,
+    line: usize,
     probability: f64,
     changes: Vec<Change>,
 }
@@ -103,6 +106,8 @@ struct Draft {
 /// A random number, or a block of them, with its values and their probabilities.
 struct Element {
     key: String,
+    /// The line of its last value.
+    line: usize,
     values: Vec<(Vec<Change>, f64)>,
 }
 
@@ -143,7 +148,7 @@ fn scenarios_of(model: &Model, objective: &str, file: &str, text: &str) -> Resul
     if !elements.is_empty() {
         drafts = product(file, drafts, &elements)?;
     }
-    drafts.into_iter().map(|draft| scenario(model, draft)).collect()
+    drafts.into_iter().map(|draft| scenario(model, file, draft)).collect()
 }
 
 /// The section that a heading begins.
@@ -168,8 +173,9 @@ fn block(line: &Line<'_>, elements: &mut Vec<Element>, open: &mut Option<usize>)
     let known = elements.iter().position(|element| element.key == name);
     let at = known.unwrap_or(elements.len());
     if known.is_none() {
-        elements.push(Element { key: name.to_string(), values: vec![] });
+        elements.push(Element { key: name.to_string(), line: line.number, values: vec![] });
     }
+    elements[at].line = line.number;
     elements[at].values.push((vec![], probability));
     *open = Some(at);
     Ok(())
@@ -187,7 +193,8 @@ fn same_places(file: &str, element: &Element) -> Result<(), Error> {
     match element.values.iter().position(|value| Some(places(value)) != first) {
         Some(at) => {
             let found = format!("other ones in value {}", at + 1);
-            Err(Error::content(file, format!("all values of block {} for the same numbers", element.key), found))
+            let expected = format!("all values of block {} for the same numbers", element.key);
+            Err(at_line(file, element.line, expected, found))
         }
         None => Ok(()),
     }
@@ -206,7 +213,7 @@ fn draft(line: &Line<'_>, known: &[Draft]) -> Result<Draft, Error> {
         None if parent.eq_ignore_ascii_case("ROOT") => vec![],
         None => return Err(line.wrong("ROOT or an earlier scenario as the parent")),
     };
-    Ok(Draft { name: name.to_string(), probability, changes })
+    Ok(Draft { name: name.to_string(), line: line.number, probability, changes })
 }
 
 impl Core<'_> {
@@ -260,8 +267,11 @@ impl Core<'_> {
         }
         let key = format!("{column} {row}");
         match elements.iter_mut().find(|element| element.key == key) {
-            Some(element) => element.values.push((changes, probability)),
-            None => elements.push(Element { key, values: vec![(changes, probability)] }),
+            Some(element) => {
+                element.line = line.number;
+                element.values.push((changes, probability));
+            }
+            None => elements.push(Element { key, line: line.number, values: vec![(changes, probability)] }),
         }
         Ok(())
     }
@@ -269,17 +279,19 @@ impl Core<'_> {
 
 /// All combinations of independent values.
 fn product(file: &str, drafts: Vec<Draft>, elements: &[Element]) -> Result<Vec<Draft>, Error> {
-    if !drafts.is_empty() {
-        return Err(Error::content(file, "either SCENARIOS, or INDEP and BLOCKS", "both"));
+    if let Some(draft) = drafts.first() {
+        return Err(at_line(file, draft.line, "either SCENARIOS, or INDEP and BLOCKS", "both"));
     }
     let count = elements.iter().fold(1_usize, |count, element| count.saturating_mul(element.values.len()));
     if count > MOST_SCENARIOS {
-        return Err(Error::content(file, format!("at most {MOST_SCENARIOS} combinations"), format!("{count}")));
+        let last = elements.iter().map(|element| element.line).max().unwrap_or(1);
+        return Err(at_line(file, last, format!("at most {MOST_SCENARIOS} combinations"), format!("{count}")));
     }
-    let mut all = vec![Draft { name: String::new(), probability: 1.0, changes: vec![] }];
+    let mut all = vec![Draft { name: String::new(), line: 1, probability: 1.0, changes: vec![] }];
     for element in elements {
         let with = |draft: &Draft, (changes, probability): &(Vec<Change>, f64)| Draft {
             name: String::new(),
+            line: draft.line.max(element.line),
             probability: draft.probability * probability,
             changes: [&draft.changes[..], changes].concat(),
         };
@@ -290,7 +302,7 @@ fn product(file: &str, drafts: Vec<Draft>, elements: &[Element]) -> Result<Vec<D
 }
 
 /// The core model with the changes of a scenario.
-fn scenario(core: &Model, draft: Draft) -> Result<Scenario, Error> {
+fn scenario(core: &Model, file: &str, draft: Draft) -> Result<Scenario, Error> {
     let mut model = core.clone();
     for (place, number) in draft.changes {
         match place {
@@ -319,9 +331,8 @@ fn scenario(core: &Model, draft: Draft) -> Result<Scenario, Error> {
         }
     }
     if let Some(column) = model.columns.iter().find(|column| column.lower > column.upper) {
-        let place = format!("scenario {}: column {}", draft.name, column.name);
-        let found = format!("{} and {}", column.lower, column.upper);
-        return Err(Error::content(place, "bounds with a value between them", found));
+        let expected = format!("bounds of column {} in scenario {} with a value between them", column.name, draft.name);
+        return Err(at_line(file, draft.line, expected, format!("{} and {}", column.lower, column.upper)));
     }
     Ok(Scenario { name: draft.name, probability: draft.probability, model })
 }

@@ -4,16 +4,14 @@
 //! that of the first: `S - 1` differences per column, which are relaxed. Any multipliers give a valid bound.
 
 use std::path::Path;
-use std::sync::{Mutex, PoisonError};
 
-use bundlenet::{Parallel, Primal};
-use rayon::prelude::*;
+use bundlenet::{Parallel, Primal, State};
 
 use crate::blocks::Blocks;
 use crate::dual::BlockDual;
 use crate::error::{Error, few};
-use crate::general::TOLERANCE;
-use crate::highs::{Ending, Highs};
+use crate::first_stage::{FirstStage, Search, candidates, copies_of};
+use crate::general::General;
 use crate::model::{Column, Model, Row};
 use crate::scenario::Scenario;
 use crate::structure::Structure;
@@ -25,9 +23,6 @@ const ROUNDED: f64 = 1e-4;
 
 /// Distance of the sum of probabilities from 1 that is not worth a word.
 const EXACT: f64 = 1e-9;
-
-/// First-stage solutions that are tried: those that most scenarios have.
-const MOST_TRIED: usize = 10;
 
 /// A two-stage stochastic program.
 #[derive(Clone, Debug)]
@@ -42,25 +37,17 @@ pub struct TwoStage {
     warning: Option<String>,
 }
 
-/// The best first-stage solution that was found.
-#[derive(Clone, Debug, PartialEq)]
-pub struct FirstStage {
-    /// Expected value of the objective with the best second stage of every scenario.
-    pub value: f64,
-    /// Values by the names of columns.
-    pub columns: Vec<(String, f64)>,
-    /// Solutions that were tried.
-    pub tried: usize,
-}
-
 impl TwoStage {
+    /// Part of a limit of time to keep for [`TwoStage::best_first_stage`].
+    pub const SEARCH_SHARE: f64 = 0.25;
+
     /// Reads an SMPS program `model.cor`, with `.tim` and `.sto` beside it; plain or gzip.
     ///
     /// # Errors
     /// If a file cannot be read or understood, or as [`TwoStage::new`].
     pub fn read(core: impl AsRef<Path>) -> Result<Self, Error> {
         let (scenarios, first_stage) = smps::read(core.as_ref())?;
-        Self::new(scenarios, first_stage)
+        Self::new(scenarios, first_stage).map_err(|error| error.in_file(core.as_ref()))
     }
 
     /// Reads a folder with one model file for each scenario. The first-stage columns are those that `NAME_nonants.json`
@@ -71,7 +58,7 @@ impl TwoStage {
     /// As [`TwoStage::read`].
     pub fn read_folder(path: impl AsRef<Path>, first_stage: Option<&str>) -> Result<Self, Error> {
         let (scenarios, first_stage) = folder::read(path.as_ref(), first_stage)?;
-        Self::new(scenarios, first_stage)
+        Self::new(scenarios, first_stage).map_err(|error| error.in_file(path.as_ref()))
     }
 
     /// The program of scenarios that share the first-stage columns with the given names.
@@ -138,86 +125,59 @@ impl TwoStage {
         self.first_stage.iter().cloned().zip(mean).collect()
     }
 
-    /// Tries first-stage solutions: the mean of a convex combination, with whole columns rounded, and those that the
-    /// scenarios have at some multipliers, of most scenarios first. `None` if none of them is feasible for all
-    /// scenarios within the limit of time.
+    /// Searches for a first-stage solution that is feasible for all scenarios. Candidates are the mean of a convex
+    /// combination, with whole columns rounded, and the solutions of the scenarios behind the cuts of the run, or at the
+    /// best point if there are none. `None` if no candidate is feasible for all scenarios within the limit of time.
     ///
     /// # Errors
-    /// If the dual cannot be evaluated at the point.
+    /// If there are no cuts, and the dual cannot be evaluated at the point.
     pub fn best_first_stage(
         &self,
         dual: &Parallel<BlockDual>,
-        (point, primal): (&[f64], Option<&Primal>),
+        (state, primal): (&State, Option<&Primal>),
         watch: Watch,
     ) -> Result<Option<FirstStage>, Error> {
-        let values = dual.components().solutions(point, self.blocks.columns())?;
-        let mean = primal.map(|primal| self.rounded(self.mean_first_stage(primal).into_iter().map(|(_, value)| value)));
-        // The mean comes first.
-        let mut candidates: Vec<(usize, Vec<f64>)> = mean.map(|mean| (usize::MAX, mean)).into_iter().collect();
-        for copy in self.copies(&values) {
-            match candidates.iter_mut().find(|(_, other)| *other == copy) {
-                Some((count, _)) => *count = count.saturating_add(1),
-                None => candidates.push((1, copy)),
-            }
+        let mut copies = copies_of(self, state);
+        if copies.iter().any(Vec::is_empty) {
+            let values = dual.components().solutions(state.point(), self.blocks.columns())?;
+            copies = self.copies(&values).map(|copy| vec![self.rounded(copy)]).collect();
         }
-        candidates.sort_by_key(|(count, _)| std::cmp::Reverse(*count));
-        candidates.truncate(MOST_TRIED);
-        let solvers = self.second_stages(watch)?;
-        let sign = self.scenarios[0].model.sense.sign();
-        let mut best: Option<(f64, &Vec<f64>)> = None;
-        let mut tried = 0;
-        for (_, candidate) in &candidates {
-            if watch.is_over() {
-                break;
-            }
-            tried += 1;
-            let value = self.expected_value(&solvers, candidate);
-            if let Some(value) = value.filter(|value| best.is_none_or(|(best, _)| sign * value < sign * best)) {
-                best = Some((value, candidate));
-            }
-        }
-        Ok(best.map(|(value, candidate)| FirstStage {
-            value,
-            columns: self.first_stage.iter().cloned().zip(candidate.iter().copied()).collect(),
-            tried,
-        }))
+        let mean = primal
+            .map(|primal| self.rounded(self.mean_first_stage(primal).into_iter().map(|(_, value)| value).collect()));
+        let mut search = Search::new(self, watch)?;
+        search.run(candidates(self, mean, &copies));
+        Ok(search.found())
     }
 
     /// First-stage values with whole columns rounded.
-    fn rounded(&self, values: impl Iterator<Item = f64>) -> Vec<f64> {
+    pub(crate) fn rounded(&self, mut values: Vec<f64>) -> Vec<f64> {
         let columns = self.places[0].iter().map(|&place| &self.scenarios[0].model.columns[place]);
-        values.zip(columns).map(|(value, column)| if column.is_integer { value.round() } else { value }).collect()
+        let whole = values.iter_mut().zip(columns).filter(|(_, column)| column.is_integer);
+        whole.for_each(|(value, _)| *value = value.round());
+        values
     }
 
-    fn second_stages(&self, watch: Watch) -> Result<Vec<Mutex<Highs>>, Error> {
-        let solver = |scenario: &Scenario| {
-            let mut highs = Highs::new();
-            highs.set_watch(watch);
-            highs.set_number(c"mip_rel_gap", TOLERANCE);
-            let place = || format!("scenario {}", scenario.name);
-            highs.pass(&scenario.model, false).map_err(|found| Error::content(place(), "a model for HiGHS", found))?;
-            Ok(Mutex::new(highs))
-        };
-        self.scenarios.iter().map(solver).collect()
+    /// The first-stage columns of a scenario in the extensive form.
+    pub(crate) fn first_stage_columns(&self, scenario: usize) -> Vec<usize> {
+        self.places[scenario].iter().map(|place| self.offsets[scenario] + place).collect()
     }
 
-    /// Expected value with a fixed first stage. `None` if a scenario has no solution.
-    fn expected_value(&self, solvers: &[Mutex<Highs>], candidate: &[f64]) -> Option<f64> {
-        let value = |at: usize| {
-            let (scenario, mut highs) =
-                (&self.scenarios[at], solvers[at].lock().unwrap_or_else(PoisonError::into_inner));
-            let fixed = self.places[at].iter().zip(candidate);
-            fixed.for_each(|(&column, &value)| highs.set_bounds(column, value, value));
-            let found = highs.run();
-            let mut values = found.values.filter(|_| found.ending == Ending::Optimal)?;
-            for (value, column) in values.iter_mut().zip(&scenario.model.columns) {
-                *value = if column.is_integer { value.round() } else { *value };
-            }
-            let is_feasible = scenario.model.violation(&values, TOLERANCE).is_none();
-            is_feasible.then(|| scenario.probability * scenario.model.objective(&values))
-        };
-        let values: Option<Vec<f64>> = (0..self.scenarios.len()).into_par_iter().map(value).collect();
-        values.map(|values| values.iter().sum())
+    /// Cost and lower bound of a scenario with a fixed first stage, times its probability, to be minimised. They are
+    /// within `accuracy` of each other if HiGHS gets there. `None` if it has no solution.
+    pub(crate) fn priced(
+        &self,
+        scenario: usize,
+        (second, accuracy): (&mut General, f64),
+        first: &[f64],
+    ) -> Option<(f64, f64)> {
+        let Scenario { probability, model, .. } = &self.scenarios[scenario];
+        let sign = model.sense.sign();
+        second.fix(self.places[scenario].iter().copied().zip(first.iter().copied()));
+        let costs: Vec<f64> = model.columns.iter().map(|column| sign * column.cost).collect();
+        let solved = second.solve(&costs, accuracy / probability).ok()?;
+        let cost = sign * model.objective(&solved.values);
+        let bound = solved.bound.map_or(cost, |bound| bound + sign * model.offset);
+        Some((probability * cost, probability * bound))
     }
 }
 

@@ -24,6 +24,14 @@ impl Watch {
         Self { share: share.min(1.0), ..self }
     }
 
+    /// Ends after a part of the time that is left.
+    pub(crate) fn part(self, part: f64) -> Self {
+        match self.left() {
+            Some(left) => self.seconds(Some(part * left)),
+            None => self,
+        }
+    }
+
     /// Ends calls some seconds from now. A time beyond the range of the clock never comes.
     #[must_use]
     pub fn seconds(self, seconds: Option<f64>) -> Self {

@@ -4,7 +4,7 @@ mod common;
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use bundlenet::{Oracle, Settings, Solver, Status, check, check_points};
+use bundlenet::{Oracle, Settings, Solver, State, Status, check, check_points};
 use bundlenet_linalg::Stream;
 use bundlenet_mip::{Blocks, Column, Kind, Model, Row, Scenario, Structure, TwoStage, Watch};
 use bundlenet_testing::{cases, stream};
@@ -276,8 +276,23 @@ fn program_of_equations() -> TwoStage {
     TwoStage::new((0..2).map(scenario).collect(), vec!["x0".into(), "x1".into()]).unwrap()
 }
 
-/// The search for a first stage begins with the solutions of the blocks. After the limit of time, HiGHS finds none for
-/// them any more: the last ones count.
+/// A call that ends at once has a bound from the call before: it is lower by the change of costs at most.
+#[test]
+fn calls_that_end_early_use_earlier_bounds() {
+    static IS_OVER: AtomicBool = AtomicBool::new(false);
+    let program = program_of_equations();
+    let mut dual = program.blocks().dual(Watch::default().interrupt(&IS_OVER)).unwrap();
+    let (mut point, mut slope) = (vec![0.0; dual.dim()], vec![0.0; dual.dim()]);
+    let before = dual.evaluate_within(&point, &mut slope).unwrap().bound;
+    IS_OVER.store(true, Ordering::Relaxed);
+    point[0] = 2.0;
+    // Both copies of a 0/1 column have the multiplier.
+    let after = dual.evaluate_within(&point, &mut slope).unwrap();
+    assert!(after.bound >= before - 2.0 - 1e-9 && after.bound <= after.cut, "{after:?} {before}");
+}
+
+/// The search for a first stage begins with the solutions behind the cuts of the run, or else with those of the blocks.
+/// After the limit of time, HiGHS finds none for them any more: the last ones count.
 #[test]
 fn a_first_stage_is_found_after_the_limit_of_time() {
     static IS_OVER: AtomicBool = AtomicBool::new(false);
@@ -286,9 +301,15 @@ fn a_first_stage_is_found_after_the_limit_of_time() {
     let (mut dual, fresh) = (program.blocks().dual(watch).unwrap(), program.blocks().dual(watch).unwrap());
     let point = vec![0.0; dual.dim()];
     let value = dual.evaluate(&point, &mut vec![0.0; dual.dim()]).unwrap();
+    let (without_cuts, mut with_cuts) = (State::at(&point), State::at(&point));
+    let mut settings = Settings { primal: true, ..Settings::default() };
+    settings.limits.steps = Some(1);
+    Solver::new(settings).unwrap().state(&mut with_cuts).solve(&mut dual).unwrap();
     IS_OVER.store(true, Ordering::Relaxed);
-    let error = program.best_first_stage(&fresh, (&point, None), Watch::default()).unwrap_err().to_string();
+    let error = program.best_first_stage(&fresh, (&without_cuts, None), Watch::default()).unwrap_err().to_string();
     assert!(error.contains("limit of time"), "{error}");
-    let found = program.best_first_stage(&dual, (&point, None), Watch::default()).unwrap().unwrap();
-    assert!(found.value >= value - 1e-6 * value.abs() && found.tried > 0, "{found:?} {value}");
+    for (dual, state) in [(&dual, &without_cuts), (&fresh, &with_cuts)] {
+        let found = program.best_first_stage(dual, (state, None), Watch::default()).unwrap().unwrap();
+        assert!(found.value >= value - 1e-6 * value.abs() && found.tried > 0, "{found:?} {value}");
+    }
 }

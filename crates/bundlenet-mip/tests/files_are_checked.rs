@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use bundlenet::{Oracle, Sense, Settings, Solver};
+use bundlenet::{Oracle, Sense, Settings, Solver, State};
 use bundlenet_linalg::Stream;
 use bundlenet_mip::{Blocks, Model, Structure, TwoStage, Watch, candidates};
 use bundlenet_testing::{cases, stream};
@@ -104,6 +104,15 @@ fn models_that_are_wrong_are_refused_with_their_line() {
         (" L cap1", " L link", "a.mps, line 5: expected a name that no other row has"),
         ("\nRHS\n", "\nRSH\n", "a.mps, line 12: expected NAME"),
         ("'INTEND'", "'INTEN'", "a.mps, line 11: expected a model that HiGHS reads as .mps"),
+        (
+            "UP BND x1 1\n",
+            "UP BND x1 1\n LO BND x1 2\n",
+            "a.mps, line 16: expected bounds of column x1 with a value between them, found 2 and 1",
+        ),
+        ("UP BND x1 1\n", "SC BND x1 1\n", "a.mps, line 15: expected a model that HiGHS reads as .mps, found the semi"),
+        ("BOUNDS\n", "SOS\n S1 s x1\nBOUNDS\n", "a.mps, line 14: expected NAME"),
+        ("BOUNDS\n", "QUADOBJ\n x1 x1 2\nBOUNDS\n", "a.mps, line 14: expected NAME"),
+        ("BOUNDS\n", "RANGES\n RNG capp 2\nBOUNDS\n", "a.mps, line 15: expected the name of a row in ROWS"),
         ("ENDATA\n", "", "a.mps, line 16: expected ENDATA, found the end of the file"),
     ];
     for (right, wrong, expected) in cases {
@@ -111,9 +120,23 @@ fn models_that_are_wrong_are_refused_with_their_line() {
         let message = Model::parse("a.mps", text.as_bytes(), "mps").unwrap_err().to_string();
         assert!(message.starts_with(expected), "{message}");
     }
-    let text = LP.replace("3 x2 <= 4", "3 x2 <= <= 4");
-    let message = Model::parse("model.lp", text.as_bytes(), "lp").unwrap_err().to_string();
-    assert!(message.starts_with("model.lp, line 6: expected a model that HiGHS reads as .lp"), "{message}");
+    let bounds = "Bounds\n x1 >= 3\n x1 <= 1\n x2 <= 1\nGeneral\n x1\nBinary\n x2";
+    let cases = [
+        ("3 x2 <= 4", "3 x2 <= <= 4", "m.lp, line 6: expected a model that HiGHS reads as .lp"),
+        ("cap_1: 2 x1", "cap_1: nan x1", "m.lp, line 6: expected names and numbers, found nan"),
+        ("obj: 3 x1", "obj: 1e999 x1", "m.lp, line 2: expected a finite cost of column x1, found inf"),
+        ("link_2:", "link_1:", "m.lp, line 5: expected a name that no other row has, found \"link_1\""),
+        ("Binary\n x1 x2", bounds, "m.lp, line 10: expected bounds of column x1 with a value between them"),
+        ("Binary\n", "Semi-continuous\n x2\nBinary\n", "m.lp, line 9: expected a model that HiGHS reads as .lp"),
+        ("End\n", "SOS\n s1: S1:: x1:1 x2:2\nEnd\n", "m.lp, line 11: expected a model that HiGHS reads as .lp"),
+        (LP, "", "m.lp, line 1: expected a model with columns, found the end of the file"),
+        (LP, "no model at all\n", "m.lp, line 1: expected a model with columns, found the end of the file"),
+    ];
+    for (right, wrong, expected) in cases {
+        let text = LP.replace(right, wrong);
+        let message = Model::parse("m.lp", text.as_bytes(), "lp").unwrap_err().to_string();
+        assert!(message.starts_with(expected), "{message}");
+    }
 }
 
 /// Free and fixed columns, exponents of Fortran, infinite bounds, names with blanks in fixed columns, maximisation.
@@ -135,6 +158,30 @@ fn forms_of_models_are_read() {
     let shifted = fixed.replace("-3.0   my", "-3.0 my");
     let message = Model::parse("a.mps", shifted.as_bytes(), "mps").unwrap_err().to_string();
     assert!(message.contains("line 6: expected the columns of the fixed format"), "{message}");
+}
+
+/// Sides and bounds as the format defines them: ranges of rows E have the sign of their number, the right side of the
+/// objective is minus its constant.
+#[test]
+fn sides_and_bounds_are_read() {
+    let text = "NAME T\nROWS\n N obj\n E up\n E down\n L less\n G more\n N free\nCOLUMNS\n a obj 1 up 1\n a down 1 less 1\n \
+                a more 1 free 1\n b obj 1 up 1\n c obj 1\n d up 1\n e up 1\n f up 1\nRHS\n RHS obj -7 up 1\n RHS down 1 less 1\n \
+                RHS more 1\nRANGES\n RNG up 3 down -3\n RNG less 2 more -2\nBOUNDS\n MI BND a\n PL BND b\n BV BND c\n \
+                LI BND d -2\n UI BND d 5\n FR BND e\n FX BND f 2.5\nENDATA\n";
+    let model = Model::parse("a.mps", text.as_bytes(), "mps").unwrap();
+    let infinity = f64::INFINITY;
+    let sides: Vec<(f64, f64)> = model.rows.iter().map(|row| (row.lower, row.upper)).collect();
+    assert_eq!(sides, [(1.0, 4.0), (-2.0, 1.0), (-1.0, 1.0), (1.0, 3.0)]);
+    let bounds: Vec<(f64, f64, bool)> = model.columns.iter().map(|it| (it.lower, it.upper, it.is_integer)).collect();
+    let expected = [
+        (-infinity, infinity, false),
+        (0.0, infinity, false),
+        (0.0, 1.0, true),
+        (-2.0, 5.0, true),
+        (-infinity, infinity, false),
+        (2.5, 2.5, false),
+    ];
+    assert_eq!((bounds, model.offset), (expected.to_vec(), 7.0));
 }
 
 #[test]
@@ -167,10 +214,10 @@ fn structures_that_do_not_fit_are_refused() {
         (DEC.replace("link_1\n", "cap_1\n"), "\"cap_1\" in two"),
         (
             DEC.replace("BLOCK 2\n", "BLOCK 2\nlink_1\n").replace("CONSS\nlink_1", "CONSS"),
-            "column x1: expected rows of one",
+            "a.dec, line 9: expected rows of one block for column x1",
         ),
         ("cap_1\n".to_string(), "a heading"),
-        (String::new(), "blocks or MASTERCONSS"),
+        (String::new(), "a.dec, line 1: expected blocks or MASTERCONSS, found the end of the file"),
     ];
     for (text, expected) in cases {
         let message = structure("a.dec", &text).unwrap_err();
@@ -196,7 +243,7 @@ fn structures_in_json_that_do_not_fit_are_refused() {
         (JDEC.replace("\"cap_2\"", "\"link_2\""), "line 11: expected each row in one list, found \"link_2\" in two"),
         (
             JDEC.replace(", \"link_2\"", "").replace("\"cap_1\"", "\"cap_1\", \"link_2\""),
-            "column y2: expected rows of one",
+            "line 11: expected rows of one block for column y2",
         ),
         (JDEC.replace("\"version\": 1", "\"version\": 2"), "line 2: expected version 1, found 2"),
         (JDEC.replace("\"version\": 1,", ""), "missing field `version`"),
@@ -252,9 +299,10 @@ fn the_two_sides_of_a_program_meet() {
     let program = two_stage(CORE, TIME, SCENARIOS).unwrap();
     let mut dual = program.blocks().dual(Watch::default()).unwrap();
     let settings = Settings { primal: true, ..Settings::default() };
-    let solution = Solver::new(settings).unwrap().solve(&mut dual).unwrap();
-    let point = (solution.point.as_slice(), solution.primal.as_ref());
-    let found = program.best_first_stage(&dual, point, Watch::default()).unwrap().unwrap();
+    let mut state = State::new();
+    let solution = Solver::new(settings).unwrap().state(&mut state).solve(&mut dual).unwrap();
+    let of_run = (&state, solution.primal.as_ref());
+    let found = program.best_first_stage(&dual, of_run, Watch::default()).unwrap().unwrap();
     // By enumeration of x: 3 x + 0.25 x 5 max(0, 1 - 2 x) + 0.75 x 4 max(0, 6 - x).
     let cost = |x: f64| 3.0 * x + 1.25 * (1.0 - 2.0 * x).max(0.0) + 3.0 * (6.0 - x).max(0.0);
     let optimum = (0..5).map(|x| cost(f64::from(x))).fold(f64::INFINITY, f64::min);
@@ -266,15 +314,40 @@ fn the_two_sides_of_a_program_meet() {
 fn stochastic_files_that_do_not_fit_are_refused() {
     let wrong = [
         (TIME.to_string(), SCENARIOS.replace("need 6", "absent 6"), "t.sto, line 6: expected a row of the core model"),
-        (TIME.to_string(), SCENARIOS.replace("0.75", "0.5"), "probabilities that add up to 1"),
+        (
+            TIME.to_string(),
+            SCENARIOS.replace("0.75", "0.5"),
+            "t.cor: scenarios: expected one or more, with probabilities",
+        ),
         (TIME.to_string(), SCENARIOS.replace("'ROOT'", "Z"), "ROOT or an earlier scenario"),
         (TIME.to_string(), SCENARIOS.replace("SCENARIOS DISCRETE", "NODES DISCRETE"), "SCENARIOS, INDEP or BLOCKS"),
         (TIME.to_string(), SCENARIOS.replace("SCENARIOS DISCRETE", "BLOCKS DISCRETE"), "a line BL before"),
-        (TIME.to_string(), BLOCKS.replace(" y obj 5\n", ""), "for the same numbers"),
+        (
+            TIME.to_string(),
+            BLOCKS.replace(" y obj 5\n", ""),
+            "t.sto, line 6: expected all values of block B1 for the same",
+        ),
+        (
+            TIME.to_string(),
+            SCENARIOS.replace(" RHS need 6\n", " UP BND x -1\n"),
+            "t.sto, line 5: expected bounds of column x in scenario B with a value between them, found 0 and -1",
+        ),
+        (
+            TIME.to_string(),
+            SCENARIOS.replace("ENDATA", "INDEP DISCRETE\n y obj 4 1\nENDATA"),
+            "t.sto, line 3: expected either",
+        ),
         (TIME.to_string(), BLOCKS.replace("TWO 0.75", "0.75"), "BL, the name of a block"),
         (TIME.to_string(), SCENARIOS.replace("need 6", "need many"), "line 6"),
         (TIME.replace(" y need", " q need"), SCENARIOS.to_string(), "t.tim, line 4: expected a column"),
-        (TIME.replace(" y need TWO\n", ""), SCENARIOS.to_string(), "expected two periods, found 1"),
+        (TIME.replace(" y need TWO\n", ""), SCENARIOS.to_string(), "t.tim, line 4: expected two periods, found 1"),
+        (TIME.replace(" x obj", " y obj"), SCENARIOS.to_string(), "t.tim, line 3: expected the first column, x"),
+        (TIME.replace(" y need", " x need"), SCENARIOS.to_string(), "t.tim, line 4: expected a column after the first"),
+        (
+            TIME.replace("ENDATA", " y need THREE\nENDATA"),
+            SCENARIOS.to_string(),
+            "t.tim, line 5: expected no more than two",
+        ),
         (TIME.replace("IMPLICIT", "EXPLICIT"), SCENARIOS.to_string(), "IMPLICIT"),
     ];
     for (time, scenarios, expected) in wrong {

@@ -94,11 +94,13 @@ fn stochastic(name: &str) -> PathBuf {
 #[ignore = "needs BUNDLENET_DATA"]
 fn the_farmer() {
     let program = TwoStage::read(stochastic("farmer.cor.gz")).unwrap();
-    let solution = solved(program.blocks(), Settings { primal: true, ..Settings::default() });
+    let mut dual = program.blocks().dual(Watch::default()).unwrap();
+    let mut state = State::new();
+    let settings = Settings { primal: true, ..Settings::default() };
+    let solution = Solver::new(settings).unwrap().state(&mut state).solve(&mut dual).unwrap();
     assert!((solution.value + 108_389.999_4).abs() <= 1e-6 * 108_390.0, "{}", solution.value);
-    let dual = program.blocks().dual(Watch::default()).unwrap();
-    let at = (solution.point.as_slice(), solution.primal.as_ref());
-    let best = program.best_first_stage(&dual, at, Watch::default()).unwrap().unwrap();
+    let of_run = (&state, solution.primal.as_ref());
+    let best = program.best_first_stage(&dual, of_run, Watch::default()).unwrap().unwrap();
     assert!(best.value >= solution.value - 1e-3 && best.value <= solution.value + 1.0, "{best:?}");
 }
 
@@ -124,8 +126,8 @@ fn stochastic_programs_are_bounded() {
         let solution = Solver::new(settings).unwrap().state(&mut state).solve(&mut dual).unwrap();
         let size = relaxation.bound.abs();
         assert!(solution.value >= relaxation.bound - 1e-6 * size, "{name}: {} {}", solution.value, relaxation.bound);
-        let at = (solution.point.as_slice(), solution.primal.as_ref());
-        let best = program.best_first_stage(&dual, at, Watch::default().seconds(Some(10.0))).unwrap();
+        let of_run = (&state, solution.primal.as_ref());
+        let best = program.best_first_stage(&dual, of_run, Watch::default().seconds(Some(10.0))).unwrap();
         for above in optimum.into_iter().chain(best.map(|best| best.value)) {
             assert!(solution.value <= above + 1e-6 * size, "{name}: {} {above}", solution.value);
         }

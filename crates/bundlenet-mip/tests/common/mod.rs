@@ -22,9 +22,9 @@ fn column(stream: &mut Stream, name: String) -> Column {
     Column { name, cost: whole(stream, -9, 9), lower, upper, is_integer: true }
 }
 
-/// Rows of a block with a known feasible point.
+/// Rows of a block with a known feasible point. A block without rows is one block for each column.
 fn block_rows(stream: &mut Stream, columns: &[usize], inside: &[f64], name: &str) -> Vec<Row> {
-    let count = [1, 1, 1, 2, 3][stream.below(5)];
+    let count = [0, 1, 1, 1, 2, 3][stream.below(6)];
     let row = |(at, stream): (usize, &mut Stream)| {
         let entries: Vec<(usize, f64)> = columns
             .iter()
@@ -86,6 +86,9 @@ pub(crate) fn random_case(stream: &mut Stream) -> Case {
             }
             blocks.push((base..model.columns.len()).collect());
         }
+    }
+    if stream.below(4) == 0 {
+        model.rows.push(Row { name: "block_empty".into(), lower: -1.0, upper: 0.0, entries: vec![] });
     }
     let coupling = |column: usize, link: usize| couplings[column][link];
     for link in 0..links {
