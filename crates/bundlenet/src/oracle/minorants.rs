@@ -422,7 +422,7 @@ mod tests {
             entries[..2].copy_from_slice(&[1.0, -1.0]);
             true
         };
-        assert!(!written.push_written(2, 2, |room| write(room) && false) && written.len() == 1);
+        assert!(!written.push_written(2, 2, |room| !write(room)) && written.len() == 1);
         assert!(written.push_written(2, 3, write));
         assert_eq!(pairs, written);
         assert_eq!(pairs.subgradients(), (&[2, 0, 3][..], &[4.0, 1.0, -1.0][..]));
