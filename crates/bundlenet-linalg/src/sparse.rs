@@ -57,11 +57,19 @@ impl SparseRows {
     #[inline]
     pub fn push_slices(&mut self, coordinates: &[u32], entries: &[f64]) {
         assert_eq!(coordinates.len(), entries.len(), "a coordinate has an entry");
-        if entries.len() <= SHORT {
-            return self.push(pairs((coordinates, entries)));
+        let end = self.length + entries.len();
+        let kept = (self.coordinates.get_mut(self.length..end), self.entries.get_mut(self.length..end));
+        match kept {
+            (Some(places), Some(values)) if entries.len() <= SHORT => {
+                let row = coordinates.iter().zip(entries);
+                for ((place, value), (&at, &entry)) in places.iter_mut().zip(values).zip(row) {
+                    (*place, *value) = (at, entry);
+                }
+                self.length = end;
+            }
+            _ => self.extend(coordinates, entries),
         }
-        self.extend(coordinates, entries);
-        self.ends.push(self.length);
+        self.ends.push(end);
     }
 
     /// Appends rows that lie one after the other: where each ends, and all coordinates and entries.
@@ -238,6 +246,17 @@ mod tests {
         }
         assert!(!rows.push_written(1, 1, |_, _, _| true) && !rows.push_written(0, 1, |_, _, _| false));
         assert_eq!(rows, expected);
+        // A short row in memory that was used before, and one beyond it.
+        rows.clear();
+        let long: Vec<(u32, f64)> = (0..30).map(|at| (at, f64::from(at))).collect();
+        for row in [&long[..3], &[], &long] {
+            let (coordinates, entries): (Vec<u32>, Vec<f64>) = row.iter().copied().unzip();
+            rows.push_slices(&coordinates, &entries);
+        }
+        let mut pushed = SparseRows::default();
+        [&long[..3], &[], &long].into_iter().for_each(|row| pushed.push(row.iter().copied()));
+        assert_eq!(rows, pushed);
+        rows = expected;
         rows.push([(5, 2.0)]);
         assert_eq!((rows.row(3), rows.row(4)), ((&[0, 3][..], &[1.0, -1.0][..]), (&[5][..], &[2.0][..])));
         assert_eq!((rows.coordinates().len(), rows.ends()), (5, &[1, 2, 2, 4, 5][..]));
