@@ -7,7 +7,7 @@
 //!
 //! Each repetition does as a node of a branch and bound: it copies the state of the parent, sets a target, and solves with
 //! at most `CALLS` oracle calls, as the parent did. Any run can be interrupted. The callback pushes minorants one by one,
-//! or all at once.
+//! or all at once, or writes them in place.
 //!
 //! Times are those of the processor. *More* is the median of the differences between C and Rust: the cost of the border.
 //! The bar is 5 microseconds. *Twin* is the same for a second run in Rust: the error of the measurement.
@@ -186,6 +186,40 @@ unsafe extern "C" fn all_at_once(
     0
 }
 
+/// The same function for C, written into the arrays of the solver.
+unsafe extern "C" fn in_place(
+    _user: *mut c_void,
+    dim: usize,
+    point: *const f64,
+    count: usize,
+    components: *const usize,
+    values: *mut f64,
+    ends: *mut usize,
+    coordinates: *mut u32,
+    entries: *mut f64,
+) -> c_int {
+    use std::slice::{from_raw_parts, from_raw_parts_mut};
+    // SAFETY: the solver passes valid pointers, with room for all entries.
+    let (point, components, values, ends, all_coordinates, all_entries) = unsafe {
+        let (values, ends) = (from_raw_parts_mut(values, count), from_raw_parts_mut(ends, count));
+        let (coordinates, entries) =
+            (from_raw_parts_mut(coordinates, MOST * dim), from_raw_parts_mut(entries, MOST * dim));
+        (from_raw_parts(point, dim), from_raw_parts(components, count), values, ends, coordinates, entries)
+    };
+    let mut length = 0;
+    for ((&at, value), end) in components.iter().zip(values).zip(ends) {
+        let piece = component(at, point);
+        *value = piece.value;
+        let (coordinates, entries) = piece.subgradient();
+        for (&coordinate, &entry) in coordinates.iter().zip(entries) {
+            (all_coordinates[length], all_entries[length]) = (coordinate, entry);
+            length += 1;
+        }
+        *end = length;
+    }
+    0
+}
+
 fn settings() -> Settings {
     let limits = Limits { target: Some(-1.0), oracle_calls: Some(CALLS), steps: Some(10_000), ..Limits::default() };
     Settings { limits, ..Settings::default() }
@@ -225,6 +259,19 @@ fn median(mut numbers: Vec<f64>) -> f64 {
     numbers[numbers.len() / 2]
 }
 
+/// The way in which a callback returns minorants.
+#[derive(Clone, Copy)]
+enum Way {
+    List(EvaluateComponents),
+    InPlace(EvaluateInPlace),
+}
+
+const WAYS: [(&str, Way); 3] = [
+    ("one by one", Way::List(Some(one_by_one))),
+    ("all at once", Way::List(Some(all_at_once))),
+    ("in place", Way::InPlace(Some(in_place))),
+];
+
 /// A solver with the chain, and the state of its parent.
 struct Node {
     solver: *mut bundlenet_c::Solver,
@@ -232,13 +279,19 @@ struct Node {
 }
 
 impl Node {
-    fn new(dim: usize, evaluate: EvaluateComponents, arrays: &mut Arrays) -> Self {
+    fn new(dim: usize, way: Way, arrays: &mut Arrays) -> Self {
         let (solver, parent) = (bundlenet_solver_new(dim), bundlenet_state_new());
         let fingerprints: Vec<u64> = (0..dim as u64).collect();
         let user = std::ptr::from_mut(arrays).cast();
         // SAFETY: the pointers are valid or null, and the arrays have `dim` entries.
         unsafe {
-            assert_eq!(bundlenet_solver_set_components(solver, dim, evaluate, user), Code::Ok);
+            let code = match way {
+                Way::List(evaluate) => bundlenet_solver_set_components(solver, dim, evaluate, user),
+                Way::InPlace(evaluate) => {
+                    bundlenet_solver_set_components_in_place(solver, dim, MOST * dim, evaluate, user)
+                }
+            };
+            assert_eq!(code, Code::Ok);
             assert_eq!(bundlenet_solver_set_work(solver, 1000.0), Code::Ok);
             assert_eq!(bundlenet_solver_set_fingerprints(solver, dim, fingerprints.as_ptr()), Code::Ok);
             let limit = bundlenet_solver_set_number(solver, c"limits.oracle_calls".as_ptr(), CALLS as f64);
@@ -290,12 +343,10 @@ fn main() {
         let mut parent = bundlenet::State::new();
         bundlenet::Solver::new(settings()).unwrap().state(&mut parent).solve(&mut chain).unwrap();
         let twin_parent = parent.clone();
-        let ways =
-            [("one by one", one_by_one as unsafe extern "C" fn(_, _, _, _, _, _) -> _), ("all at once", all_at_once)];
         let is_wanted = |name: &str| numbers.is_empty() || std::env::args().any(|word| name.starts_with(&word));
-        for (name, evaluate) in ways.into_iter().filter(|(name, _)| is_wanted(name)) {
+        for (name, way) in WAYS.into_iter().filter(|(name, _)| is_wanted(name)) {
             let mut arrays = Arrays::new(dim);
-            let node = Node::new(dim, Some(evaluate), &mut arrays);
+            let node = Node::new(dim, way, &mut arrays);
             let (mut seconds, mut differences) = ([vec![], vec![]], [vec![], vec![]]);
             for repeat in 0..repeats {
                 let mut runs = [(0.0, 0.0); 3];

@@ -94,6 +94,22 @@ typedef int (*bundlenet_evaluate_components)(void *user,
                                              const size_t *components,
                                              bundlenet_minorants *minorants);
 
+// Evaluates `count` components at `point` and writes one minorant for each, in the order of `components`: the value at
+// the point, and the nonzero entries of a subgradient there. The entries of the component at place `i` begin where those
+// of the one before end, the first at 0, and end before `ends[i]`. Returns 0, or another number if it failed.
+//
+// The arrays belong to the solver. They are valid during the call, and hold nothing before: every entry below the last
+// end has to be written.
+typedef int (*bundlenet_evaluate_in_place)(void *user,
+                                           size_t dim,
+                                           const double *point,
+                                           size_t count,
+                                           const size_t *components,
+                                           double *values,
+                                           size_t *ends,
+                                           uint32_t *coordinates,
+                                           double *entries);
+
 // Writes the value at the origin of the component's minorant with this slope, after a change of the data. Returns 0,
 // or another number if there is no such minorant any more.
 typedef int (*bundlenet_reprice)(void *user,
@@ -255,6 +271,15 @@ bundlenet_code bundlenet_solver_set_components(bundlenet_solver *solver,
                                                size_t count,
                                                bundlenet_evaluate_components evaluate,
                                                void *user);
+
+// As `bundlenet_solver_set_components`, with a callback that writes into arrays of the solver: the fastest way. `length`
+// is the largest number of entries that the subgradients of all components have together. There are no intervals, no
+// further cuts and no solutions.
+bundlenet_code bundlenet_solver_set_components_in_place(bundlenet_solver *solver,
+                                                        size_t count,
+                                                        size_t length,
+                                                        bundlenet_evaluate_in_place evaluate,
+                                                        void *user);
 
 // Sets the coefficients of the linear part of a sum; `dim` numbers.
 bundlenet_code bundlenet_solver_set_linear(bundlenet_solver *solver, size_t count, const double *linear);

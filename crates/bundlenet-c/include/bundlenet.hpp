@@ -69,6 +69,9 @@ public:
     using Function = std::function<double(const double *point, double *subgradient)>;
     using Components = std::function<void(const double *point, std::size_t count, const std::size_t *, Minorants &)>;
 
+    using InPlace = std::function<void(const double *point, std::size_t count, const std::size_t *components,
+                                       double *values, std::size_t *ends, uint32_t *at, double *entries)>;
+
     explicit Solver(std::size_t dim)
         : callbacks(new Callbacks), handle(bundlenet_solver_new(dim), bundlenet_solver_free) {}
     bundlenet_solver *get() const { return handle.get(); }
@@ -80,6 +83,14 @@ public:
     void components(std::size_t count, Components components, const std::vector<double> &linear) {
         callbacks->components = std::move(components);
         check(bundlenet_solver_set_components(get(), count, &Solver::evaluate_components, callbacks.get()));
+        check(bundlenet_solver_set_linear(get(), linear.size(), linear.data()));
+    }
+    /// The callback writes into arrays of the solver, with room for `length` entries of all subgradients together.
+    void components_in_place(std::size_t count, std::size_t length, InPlace components,
+                             const std::vector<double> &linear) {
+        callbacks->in_place = std::move(components);
+        check(bundlenet_solver_set_components_in_place(get(), count, length, &Solver::evaluate_in_place,
+                                                       callbacks.get()));
         check(bundlenet_solver_set_linear(get(), linear.size(), linear.data()));
     }
     void fingerprints(const std::vector<uint64_t> &each) {
@@ -110,6 +121,7 @@ private:
     struct Callbacks {
         Function function;
         Components components;
+        InPlace in_place;
         std::exception_ptr raised;
         /// Runs a callback. An exception must not enter the library.
         template <class Work> int run(Work work) {
@@ -129,6 +141,12 @@ private:
         auto *callbacks = static_cast<Callbacks *>(user);
         Minorants minorants(list);
         return callbacks->run([&] { callbacks->components(point, count, components, minorants); });
+    }
+    static int evaluate_in_place(void *user, std::size_t, const double *point, std::size_t count,
+                                 const std::size_t *components, double *values, std::size_t *ends, uint32_t *at,
+                                 double *entries) {
+        auto *callbacks = static_cast<Callbacks *>(user);
+        return callbacks->run([&] { callbacks->in_place(point, count, components, values, ends, at, entries); });
     }
 };
 

@@ -44,6 +44,26 @@ pub type EvaluateComponents = Option<
     ) -> c_int,
 >;
 
+/// Evaluates `count` components at `point` and writes one minorant for each, in the order of `components`: the value at
+/// the point, and the nonzero entries of a subgradient there. The entries of the component at place `i` begin where those
+/// of the one before end, the first at 0, and end before `ends[i]`. Returns 0, or another number if it failed.
+///
+/// The arrays belong to the solver. They are valid during the call, and hold nothing before: every entry below the last
+/// end has to be written.
+pub type EvaluateInPlace = Option<
+    unsafe extern "C" fn(
+        user: *mut c_void,
+        dim: usize,
+        point: *const f64,
+        count: usize,
+        components: *const usize,
+        values: *mut f64,
+        ends: *mut usize,
+        coordinates: *mut u32,
+        entries: *mut f64,
+    ) -> c_int,
+>;
+
 /// Writes the value at the origin of the component's minorant with this slope, after a change of the data. Returns 0,
 /// or another number if there is no such minorant any more.
 pub type Reprice = Option<
@@ -85,11 +105,14 @@ impl<F> Callback<Option<F>> {
     }
 }
 
-/// The function to optimise, in one of three forms.
+/// The function to optimise, in one of four forms.
+#[derive(Clone, Copy)]
 pub(crate) enum Form {
     Exact(Callback<Evaluate>),
     Within(Callback<EvaluateWithin>),
     Components(Callback<EvaluateComponents>),
+    /// Components, with room for the entries of all their subgradients.
+    InPlace(Callback<EvaluateInPlace>, usize),
 }
 
 /// The function to optimise, with all that the caller states about it.
@@ -138,31 +161,48 @@ impl Callbacks {
         }
     }
 
+    /// Makes the function a sum, without a linear part.
+    pub(crate) fn set_sum(&mut self, count: usize, form: Form) {
+        self.form = form;
+        self.components = (0..count).collect();
+        self.linear = vec![0.0; self.dim];
+        (self.multiplicities, self.fingerprints) = (None, None);
+    }
+
     /// Asks for some components. The answers replace those before.
-    fn ask(
-        &mut self,
-        callback: Callback<EvaluateComponents>,
-        which: &[usize],
-        point: &[f64],
-    ) -> Result<(), OracleError> {
+    fn ask(&mut self, which: &[usize], point: &[f64]) -> Result<(), OracleError> {
         self.answers.clear();
-        let (function, user) = callback.get()?;
         let (dim, at, count, numbers) = (point.len(), point.as_ptr(), which.len(), which.as_ptr());
-        // SAFETY: the caller's function takes these arguments; all pointers are valid during the call.
-        let returned = unsafe { function(user, dim, at, count, numbers, &raw mut self.answers) };
-        self.further_cuts = if self.keeps_solutions { self.answers.list.more().count() } else { 0 };
-        done(returned)
+        match self.form {
+            Form::Components(callback) => {
+                let (function, user) = callback.get()?;
+                // SAFETY: the caller's function takes these arguments; all pointers are valid during the call.
+                let returned = unsafe { function(user, dim, at, count, numbers, &raw mut self.answers) };
+                self.further_cuts = if self.keeps_solutions { self.answers.list.more().count() } else { 0 };
+                done(returned)
+            }
+            Form::InPlace(callback, length) => {
+                let (function, user) = callback.get()?;
+                let mut returned = 0;
+                let is_right = self.answers.list.push_written(count, length, |room| {
+                    let (values, ends) = (room.values.as_mut_ptr(), room.ends.as_mut_ptr());
+                    let (coordinates, entries) = (room.coordinates.as_mut_ptr(), room.entries.as_mut_ptr());
+                    // SAFETY: as above; there is room for `count` components with `length` entries.
+                    returned = unsafe { function(user, dim, at, count, numbers, values, ends, coordinates, entries) };
+                    returned == 0
+                });
+                done(returned)?;
+                let wrong = || format!("expected ends of subgradients in order, the last at most {length}").into();
+                is_right.then_some(()).ok_or_else(wrong)
+            }
+            Form::Exact(_) | Form::Within(_) => Err("the function is not a sum".into()),
+        }
     }
 
     /// Value and subgradient of the sum of all components.
-    fn add_up(
-        &mut self,
-        callback: Callback<EvaluateComponents>,
-        point: &[f64],
-        subgradient: &mut [f64],
-    ) -> Result<Interval, OracleError> {
+    fn add_up(&mut self, point: &[f64], subgradient: &mut [f64]) -> Result<Interval, OracleError> {
         let all = std::mem::take(&mut self.components);
-        let asked = self.ask(callback, &all, point);
+        let asked = self.ask(&all, point);
         self.components = all;
         asked?;
         // An evaluation of the whole function has no further cuts.
@@ -219,7 +259,7 @@ impl Oracle for Callbacks {
                 // SAFETY: the caller's function takes these arguments; both arrays have `dim` entries.
                 done(unsafe { function(user, dim, at, cut, bound, slope) })?;
             }
-            Form::Components(callback) => interval = self.add_up(callback, point, subgradient)?,
+            Form::Components(_) | Form::InPlace(..) => interval = self.add_up(point, subgradient)?,
         }
         Ok(interval)
     }
@@ -252,7 +292,7 @@ impl Oracle for Callbacks {
     }
 
     fn as_sum(&mut self) -> Option<&mut dyn SumOracle> {
-        matches!(self.form, Form::Components(_)).then_some(self as &mut dyn SumOracle)
+        matches!(self.form, Form::Components(_) | Form::InPlace(..)).then_some(self as &mut dyn SumOracle)
     }
 
     fn as_primal(&mut self) -> Option<&mut dyn PrimalOracle> {
@@ -293,10 +333,9 @@ impl SumOracle for Callbacks {
         point: &[f64],
         minorants: &mut bundlenet::Minorants,
     ) -> Result<(), OracleError> {
-        let Form::Components(callback) = self.form else { return Err("there is no callback".into()) };
         // The callback fills the solver's own list, which is empty.
         std::mem::swap(&mut self.answers.list, minorants);
-        let asked = self.ask(callback, components, point);
+        let asked = self.ask(components, point);
         std::mem::swap(&mut self.answers.list, minorants);
         asked
     }

@@ -24,7 +24,7 @@ mod state;
 
 use std::ffi::c_char;
 
-pub use callbacks::{Evaluate, EvaluateComponents, EvaluateWithin, Observe, Reprice, Wish};
+pub use callbacks::{Evaluate, EvaluateComponents, EvaluateInPlace, EvaluateWithin, Observe, Reprice, Wish};
 pub use code::{Code, Sense, Status};
 pub use minorants::{
     Minorants, bundlenet_minorants_push, bundlenet_minorants_push_all, bundlenet_minorants_push_more,
@@ -34,11 +34,11 @@ pub use outcome::{Outcome, Primal, Step};
 pub use solver::{
     Solver, bundlenet_solve, bundlenet_solver_free, bundlenet_solver_interrupt, bundlenet_solver_message,
     bundlenet_solver_new, bundlenet_solver_primal, bundlenet_solver_set, bundlenet_solver_set_box,
-    bundlenet_solver_set_components, bundlenet_solver_set_fingerprints, bundlenet_solver_set_function,
-    bundlenet_solver_set_function_within, bundlenet_solver_set_linear, bundlenet_solver_set_minimizer_box,
-    bundlenet_solver_set_multiplicities, bundlenet_solver_set_number, bundlenet_solver_set_observer,
-    bundlenet_solver_set_primal, bundlenet_solver_set_reprice, bundlenet_solver_set_scales, bundlenet_solver_set_sense,
-    bundlenet_solver_set_wish, bundlenet_solver_set_work,
+    bundlenet_solver_set_components, bundlenet_solver_set_components_in_place, bundlenet_solver_set_fingerprints,
+    bundlenet_solver_set_function, bundlenet_solver_set_function_within, bundlenet_solver_set_linear,
+    bundlenet_solver_set_minimizer_box, bundlenet_solver_set_multiplicities, bundlenet_solver_set_number,
+    bundlenet_solver_set_observer, bundlenet_solver_set_primal, bundlenet_solver_set_reprice,
+    bundlenet_solver_set_scales, bundlenet_solver_set_sense, bundlenet_solver_set_wish, bundlenet_solver_set_work,
 };
 pub use state::{
     State, bundlenet_state_copy, bundlenet_state_cuts, bundlenet_state_free, bundlenet_state_load,

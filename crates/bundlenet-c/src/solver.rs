@@ -8,7 +8,7 @@ use bundlenet::{Domain, Record, Solution};
 
 use crate::border::{Failure, Guarded, entries, exactly, text};
 use crate::callbacks::{
-    Callback, Callbacks, Evaluate, EvaluateComponents, EvaluateWithin, Form, Observe, Reprice, Wish,
+    Callback, Callbacks, Evaluate, EvaluateComponents, EvaluateInPlace, EvaluateWithin, Form, Observe, Reprice, Wish,
 };
 use crate::code::{Code, Sense};
 use crate::outcome::{Outcome, Primal, Step};
@@ -116,10 +116,26 @@ pub unsafe extern "C" fn bundlenet_solver_set_components(
     user: *mut c_void,
 ) -> Code {
     let work = |function: &mut Callbacks| {
-        function.form = Form::Components(callback(evaluate, user)?);
-        function.components = (0..count).collect();
-        function.linear = vec![0.0; function.dim];
-        (function.multiplicities, function.fingerprints) = (None, None);
+        function.set_sum(count, Form::Components(callback(evaluate, user)?));
+        Ok(())
+    };
+    // SAFETY: the caller passes a solver or NULL.
+    unsafe { change(solver, work) }
+}
+
+/// As `bundlenet_solver_set_components`, with a callback that writes into arrays of the solver: the fastest way. `length`
+/// is the largest number of entries that the subgradients of all components have together. There are no intervals, no
+/// further cuts and no solutions.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn bundlenet_solver_set_components_in_place(
+    solver: *mut Solver,
+    count: usize,
+    length: usize,
+    evaluate: EvaluateInPlace,
+    user: *mut c_void,
+) -> Code {
+    let work = |function: &mut Callbacks| {
+        function.set_sum(count, Form::InPlace(callback(evaluate, user)?, length));
         Ok(())
     };
     // SAFETY: the caller passes a solver or NULL.

@@ -87,6 +87,40 @@ unsafe extern "C" fn outside(
     0
 }
 
+/// Makes the mistake that `user` names.
+unsafe extern "C" fn wrong_in_place(
+    user: *mut c_void,
+    _: usize,
+    _: *const f64,
+    _: usize,
+    _: *const usize,
+    values: *mut f64,
+    ends: *mut usize,
+    coordinates: *mut u32,
+    entries: *mut f64,
+) -> c_int {
+    // SAFETY: `user` is a mistake; there is room for a component with an entry.
+    unsafe {
+        match *user.cast::<Mistake>() {
+            Mistake::Coordinate => (*values, *ends, *coordinates, *entries) = (1.0, 1, 7, 1.0),
+            Mistake::End => (*values, *ends) = (1.0, 2),
+            Mistake::NoEnd => *values = 1.0,
+            Mistake::NoValue => *ends = 0,
+            Mistake::Failure => return 3,
+        }
+    }
+    0
+}
+
+#[derive(Clone, Copy)]
+enum Mistake {
+    Coordinate,
+    End,
+    NoEnd,
+    NoValue,
+    Failure,
+}
+
 struct Handle(*mut Solver);
 
 impl Handle {
@@ -142,6 +176,7 @@ fn null_pointers_are_reported() {
             bundlenet_solver_set_function(handle.0, None, null_mut()),
             bundlenet_solver_set_function_within(handle.0, None, null_mut()),
             bundlenet_solver_set_components(handle.0, 1, None, null_mut()),
+            bundlenet_solver_set_components_in_place(handle.0, 1, 1, None, null_mut()),
             bundlenet_solver_set_linear(handle.0, 2, null()),
             bundlenet_solver_set_linear(null_mut(), 1, &one),
             bundlenet_solver_set_multiplicities(null_mut(), 1, &one),
@@ -251,6 +286,19 @@ fn components_are_checked() {
         assert!(code == Code::Oracle && message.contains("found 0"), "{message}");
         assert_eq!(set(outside), Code::Ok);
         assert!(solver.solve(&[]).unwrap_err().1.contains("found 7"));
+        for (mut mistake, expected) in [
+            (Mistake::Coordinate, "found 7"),
+            (Mistake::End, "in order, the last at most 1"),
+            (Mistake::NoEnd, "in order, the last at most 1"),
+            (Mistake::NoValue, "found NaN"),
+            (Mistake::Failure, "the callback returned 3"),
+        ] {
+            let user = (&raw mut mistake).cast();
+            // SAFETY: the solver is valid, and the callback writes within the room.
+            let code = unsafe { bundlenet_solver_set_components_in_place(solver.0, 1, 1, Some(wrong_in_place), user) };
+            let (_, message) = solver.solve(&[]).unwrap_err();
+            assert!(code == Code::Ok && message.contains(expected), "{message}");
+        }
     }
 }
 

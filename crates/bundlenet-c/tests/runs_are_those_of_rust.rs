@@ -80,6 +80,28 @@ unsafe extern "C" fn components(
     0
 }
 
+unsafe extern "C" fn in_place(
+    user: *mut c_void,
+    _dim: usize,
+    point: *const f64,
+    count: usize,
+    which: *const usize,
+    values: *mut f64,
+    ends: *mut usize,
+    coordinates: *mut u32,
+    entries: *mut f64,
+) -> c_int {
+    for place in 0..count {
+        // SAFETY: the test passes pieces, the solver the arrays, with room for one entry of each component.
+        unsafe {
+            let pieces = &*user.cast::<Pieces>();
+            (*values.add(place), *entries.add(place)) = pieces.at(*which.add(place), *point);
+            (*coordinates.add(place), *ends.add(place)) = (0, place + 1);
+        }
+    }
+    0
+}
+
 unsafe extern "C" fn whole(
     user: *mut c_void,
     _dim: usize,
@@ -104,8 +126,16 @@ unsafe extern "C" fn wish(user: *mut c_void, accuracy: f64) {
     unsafe { (*user.cast::<Pieces>()).wishes += 1 };
 }
 
+/// The callback of a function.
+#[derive(Clone, Copy, PartialEq)]
+enum Form {
+    Whole,
+    List,
+    InPlace,
+}
+
 /// Solves over [-1, 1], twice, and returns both results. The second run has the state of the first.
-fn solve(pieces: &mut Pieces, is_sum: bool, method: &str) -> [Outcome; 2] {
+fn solve(pieces: &mut Pieces, form: Form, method: &str) -> [Outcome; 2] {
     let solver = bundlenet_solver_new(1);
     let state = bundlenet_state_new();
     let (user, method) = ((&raw mut *pieces).cast::<c_void>(), CString::new(method).unwrap());
@@ -113,11 +143,14 @@ fn solve(pieces: &mut Pieces, is_sum: bool, method: &str) -> [Outcome; 2] {
         let mut result = std::mem::MaybeUninit::uninit();
         // SAFETY: all pointers are valid.
         unsafe {
-            if is_sum {
-                assert_eq!(bundlenet_solver_set_components(solver, 3, Some(components), user), Code::Ok);
+            let code = match form {
+                Form::Whole => bundlenet_solver_set_function_within(solver, Some(whole), user),
+                Form::List => bundlenet_solver_set_components(solver, 3, Some(components), user),
+                Form::InPlace => bundlenet_solver_set_components_in_place(solver, 3, 3, Some(in_place), user),
+            };
+            assert_eq!(code, Code::Ok);
+            if form != Form::Whole {
                 assert_eq!(bundlenet_solver_set_fingerprints(solver, 3, [1, 2, 3].as_ptr()), Code::Ok);
-            } else {
-                assert_eq!(bundlenet_solver_set_function_within(solver, Some(whole), user), Code::Ok);
             }
             assert_eq!(bundlenet_solver_set_wish(solver, Some(wish), user), Code::Ok);
             assert_eq!(bundlenet_solver_set_box(solver, 1, &-1.0, &1.0), Code::Ok);
@@ -146,15 +179,17 @@ fn optima_are_right_on_many_threads() {
                 for seed in 0..25 {
                     let mut pieces = Pieces::random(100 * thread + seed + 1);
                     pieces.sign = if seed % 2 == 0 { 1.0 } else { -1.0 };
-                    for (is_sum, method) in [(true, "auto"), (false, "auto"), (true, "bundle"), (true, "descent")] {
-                        let [first, second] = solve(&mut pieces, is_sum, method);
+                    for (form, method) in
+                        [(Form::List, "auto"), (Form::Whole, "auto"), (Form::List, "bundle"), (Form::List, "descent")]
+                    {
+                        let [first, second] = solve(&mut pieces, form, method);
                         let optimum = pieces.optimum();
                         let accuracy = if method == "descent" { 0.1 } else { 1e-6 };
                         for result in [first, second] {
                             let error = pieces.sign * (result.value - optimum);
                             assert!((-1e-9..accuracy).contains(&error), "{method} {error} {result:?}");
                         }
-                        if method != "descent" && is_sum {
+                        if method != "descent" && form == Form::List {
                             assert_eq!((first.status, second.status), (Status::Optimal, Status::Optimal));
                             assert!(second.certificate <= 1e-7 && second.cuts_dropped == 0, "{second:?}");
                         }
@@ -167,13 +202,27 @@ fn optima_are_right_on_many_threads() {
     assert_eq!(solved.into_inner(), 800);
 }
 
+/// Components that are written in place have the runs of those in a list.
+#[test]
+fn components_in_place_are_those_of_a_list() {
+    for seed in 1..30 {
+        for method in ["auto", "bundle", "descent"] {
+            let mut pieces = Pieces::random(seed);
+            let facts =
+                |result: Outcome| (result.value.to_bits(), result.steps, result.oracle_calls, result.cuts_reused);
+            let list = solve(&mut pieces, Form::List, method).map(facts);
+            assert_eq!(solve(&mut pieces, Form::InPlace, method).map(facts), list, "{seed} {method}");
+        }
+    }
+}
+
 /// The value of an inexact function is a valid bound, and its gap is at most the width of its intervals.
 #[test]
 fn intervals_are_respected() {
     for seed in 1..30 {
-        for (is_sum, sign) in [(true, 1.0), (true, -1.0), (false, 1.0), (false, -1.0)] {
+        for (form, sign) in [(Form::List, 1.0), (Form::List, -1.0), (Form::Whole, 1.0), (Form::Whole, -1.0)] {
             let mut pieces = Pieces { width: 0.01, sign, ..Pieces::random(seed) };
-            let [result, _] = solve(&mut pieces, is_sum, "bundle");
+            let [result, _] = solve(&mut pieces, form, "bundle");
             let error = sign * (result.value - pieces.optimum());
             assert!((0.0..0.07).contains(&error), "{error} {result:?}");
             assert!(result.oracle_calls <= 1 || pieces.wishes > 0 || result.status == Status::Optimal);

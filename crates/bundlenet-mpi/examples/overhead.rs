@@ -1,7 +1,7 @@
 //! Time of an evaluation over ranks beside the slowest share: `mpirun -n 2 target/release/examples/overhead`.
 //!
 //! Components wait for a fixed time, so the slowest share is known. The transfer is that of the same messages by MPI
-//! alone, right after the sender has written them: a request of one number, an answer of records, coordinates and
+//! alone, right after the sender has written them: a request of one number, an answer of values, coordinates and
 //! entries. Shares and overheads are the least and the median of all calls: other processes disturb the latter.
 
 use std::time::{Duration, Instant};
@@ -91,8 +91,8 @@ fn main() {
         let wait = Duration::from_micros(wait);
         let mut oracle = Parallel::new(Waiting { count, dim: 192, entries, wait });
         let others = count.div_ceil(world.size());
-        // A record has 7 words, an answer 3 before its records.
-        let transfer = transfer(world.rank(), 3 + 7 * others, entries * others);
+        // A plain result has 2 words, an answer 3 before its results.
+        let transfer = transfer(world.rank(), 3 + 2 * others, entries * others);
         if world.rank() > 0 {
             serve(&world, &mut oracle);
             continue;

@@ -4,11 +4,11 @@
 use std::fmt::Write;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use bundlenet::team::{Failed, Team, Workers};
 use bundlenet::{
-    Answer, Components, Error, Method, OracleError, Parallel, Parts, Settings, Solution, Solver, SumOracle,
+    Answer, Components, Error, Method, Minorants, OracleError, Parallel, Parts, Settings, Solution, Solver, SumOracle,
 };
 use bundlenet_mpi::{Distributed, World, serve};
 use bundlenet_problems::{Family, Generator};
@@ -21,6 +21,8 @@ struct Uneven {
     parts: Parts,
     fault: Fault,
     rank: usize,
+    /// Longest time of a component. It differs from call to call.
+    longest: Duration,
 }
 
 /// The fault of one component at its third evaluation on this rank.
@@ -42,7 +44,13 @@ fn number(component: usize, line: usize, place: usize) -> f64 {
 
 impl Uneven {
     fn new(count: usize, parts: Parts, fault: Fault, rank: usize) -> Self {
-        Self { count, visits: (0..count).map(|_| AtomicUsize::new(0)).collect(), parts, fault, rank }
+        let visits = (0..count).map(|_| AtomicUsize::new(0)).collect();
+        Self { count, visits, parts, fault, rank, longest: Duration::ZERO }
+    }
+
+    /// The same with components that take some time, so that they are dealt.
+    fn dear(self, longest: Duration) -> Self {
+        Self { longest, ..self }
     }
 
     fn slope(component: usize, line: usize) -> impl Iterator<Item = (u32, f64)> {
@@ -82,6 +90,7 @@ impl Components for Uneven {
             std::thread::sleep(Duration::from_micros(200));
         }
         let visits = self.visits[component].fetch_add(1, Ordering::Relaxed);
+        std::thread::sleep(self.longest.mul_f64(0.5 + 0.5 * number(component, visits, 8)));
         let visits = if self.parts == Parts::Anywhere { 0 } else { visits };
         let height = |line: usize| {
             let at = Self::slope(component, line).map(|(at, entry)| entry * point[at as usize]);
@@ -178,10 +187,42 @@ fn solve_all(world: &World, is_alone: bool) {
     let some = Method::with_options("bundle", options).expect("options of the bundle method");
     let mut oracle = Parallel::new(Uneven::new(40, Parts::Anywhere, Fault::None, world.rank()));
     solve(world, &mut oracle, some, 60, is_alone);
+    // Dear components.
+    for parts in [Parts::Anywhere, Parts::WithMemory] {
+        let dear = Uneven::new(17, parts, Fault::None, world.rank()).dear(Duration::from_millis(5));
+        solve(world, &mut Parallel::new(dear), method("bundle"), 12, is_alone);
+    }
     // All components in one call: rank 0 does it.
     let problem = Generator::new(Family::Ga10x100, 2).instance(1).expect("an instance").problem;
     solve(world, problem.dual().as_sum().expect("a sum"), method("auto"), 40, is_alone);
 }
+
+/// Times of calls with dear components, on one rank and on all.
+fn balance(world: &World) {
+    let oracle = || Parallel::new(Uneven::new(50, Parts::WithMemory, Fault::None, world.rank()).dear(LONGEST));
+    if world.rank() > 0 {
+        return serve(world, &mut oracle());
+    }
+    let seconds = |oracle: &mut dyn SumOracle| {
+        let mut minorants = Minorants::new();
+        let mut call = || {
+            minorants.clear();
+            let begin = Instant::now();
+            oracle.evaluate_components(&[0.0; DIM], &mut minorants).expect("components that do not fail");
+            begin.elapsed().as_secs_f64()
+        };
+        // The first call measures times.
+        call();
+        (0..BALANCED).map(|_| call()).sum::<f64>()
+    };
+    let alone = seconds(&mut oracle());
+    let together = seconds(&mut Distributed::new(world, &mut oracle()));
+    println!("{BALANCED} calls: {alone:.2} s on one rank, {together:.2} s on all, factor {:.2}", alone / together);
+}
+
+/// Longest time of a component, and number of calls, of [`balance`].
+const LONGEST: Duration = Duration::from_millis(20);
+const BALANCED: usize = 10;
 
 /// Jobs that fail or not, in turn.
 fn jobs(world: &Arc<World>) {
@@ -234,7 +275,12 @@ fn main() {
         "solve" => solve_all(&world, false),
         "alone" => solve_all(&world, true),
         "jobs" => jobs(&world),
+        "balance" => balance(&world),
         "error" => fault(Fault::Error),
+        "dear-error" => {
+            let oracle = Uneven::new(40, Parts::WithMemory, Fault::Error, rank).dear(Duration::from_millis(4));
+            solve(&world, &mut Parallel::new(oracle), method("bundle"), 60, false);
+        }
         "panic" => fault(Fault::Panic),
         "exit" => fault(Fault::Exit),
         "wait" => {

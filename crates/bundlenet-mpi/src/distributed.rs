@@ -1,7 +1,9 @@
 //! A sum whose components are evaluated by all ranks.
 //!
+//! Cheap components have shares, dear ones are dealt within a call (module `deal`). This is the way of shares.
+//!
 //! Rank 0 runs the method. For each evaluation it sends one message to all: the request and the point. Every rank
-//! evaluates its share and sends three messages back: records, and the coordinates and entries of all subgradients. The
+//! evaluates its share and sends three messages back: values, and the coordinates and entries of all subgradients. The
 //! latter two are sent and received as they lie in memory. Results are put together in the order of the components, so they do
 //! not depend on the shares.
 
@@ -15,8 +17,9 @@ use mpi::datatype::traits::Equivalence;
 use mpi::topology::Process;
 use mpi::traits::{Communicator, Destination, Root, Source};
 
+use crate::deal::{Deal, play};
 use crate::shares::Shares;
-use crate::wire::{Gathered, Numbers, PLAIN_RECORD, Results, Words, put_records, put_text};
+use crate::wire::{Columns, Gathered, Numbers, Results, Words, are_plain, put_columns, put_records, put_text};
 use crate::world::{World, communicator, rank_number};
 
 /// Time that an evaluation over ranks takes beside the evaluation of components, in seconds.
@@ -32,16 +35,19 @@ const HEAD: usize = 4;
 const END: u64 = 0;
 const ALL: u64 = 1;
 const SOME: u64 = 2;
+const DEALT: u64 = 3;
 
 /// Flags of a request.
 const SOLUTIONS: u64 = 1;
 const SHARES: u64 = 2;
 const TIMES: u64 = 4;
 
-/// First word of an answer.
+/// First word of an answer: its results are columns, it failed, or its results are records.
+const PLAIN: u64 = 0;
 const FAILED: u64 = 1;
+const RECORDS: u64 = 2;
 
-/// Words of an answer before the records: whether it failed, and the numbers of components and of entries of all their
+/// Words of an answer before the results: its kind, and the numbers of components and of entries of all their
 /// subgradients.
 const ANSWER_HEAD: usize = 3;
 
@@ -62,7 +68,8 @@ pub fn gain(oracle: &dyn SumOracle, ranks: usize) -> f64 {
 /// The other ranks call [`serve`] with an oracle of the same function. They are free again when this one is dropped.
 ///
 /// Results are the same, bit by bit, as those of the oracle alone. Shares are balanced by measured times between two
-/// evaluations. Components that remember their evaluations take their memory with them ([`Parts::WithMemory`]) or stay
+/// evaluations. Components of a millisecond and more are dealt within an evaluation, if ranks have one thread each:
+/// whoever is free gets the next one. Components that remember their evaluations take their memory with them ([`Parts::WithMemory`]) or stay
 /// where they are ([`Parts::InOnePlace`]). An oracle that evaluates all of
 /// its components in one call ([`Parts::Together`]) does so on rank 0 alone.
 pub struct Distributed<'a> {
@@ -71,12 +78,14 @@ pub struct Distributed<'a> {
     shares: Shares,
     /// Where components were before they moved, as long as the other ranks have yet to hear of it.
     before: Option<Vec<u32>>,
+    /// Whether components are dealt within a call, and their answers.
+    is_dealing: bool,
+    dealt: Vec<Answer>,
     keeps_solutions: bool,
     /// Wished accuracy, infinite if there was no wish.
     accuracy: f64,
     request: Vec<u64>,
     answers: Vec<Answer>,
-    numbers: Numbers,
     /// Minorants of an evaluation of the whole function.
     minorants: Minorants,
     /// Solutions of the last evaluation; those of further cuts, in their order; the number of these cuts.
@@ -88,7 +97,7 @@ pub struct Distributed<'a> {
 
 /// The answer of a rank.
 #[derive(Clone, Default)]
-struct Answer {
+pub(crate) struct Answer {
     words: Vec<u64>,
     /// Of all subgradients. Those of the own share stay in the [`Helper`].
     coordinates: Vec<u32>,
@@ -97,13 +106,15 @@ struct Answer {
 
 /// Memory for the evaluation of a share.
 #[derive(Default)]
-struct Helper {
+pub(crate) struct Helper {
     /// Of the whole share.
     minorants: Minorants,
     /// Of the components that are evaluated at once.
     part: Minorants,
     solutions: Solutions,
     share: Vec<usize>,
+    /// Times of the components, if they are taken.
+    seconds: Vec<f64>,
 }
 
 impl<'a> Distributed<'a> {
@@ -112,10 +123,11 @@ impl<'a> Distributed<'a> {
         let shares = Shares::new(oracle.component_count(), world.size(), oracle.parts() == Parts::InOnePlace);
         Self {
             answers: vec![Answer::default(); world.size()],
-            numbers: Numbers::default(),
             request: vec![],
             shares,
             before: None,
+            is_dealing: false,
+            dealt: vec![],
             keeps_solutions: false,
             accuracy: f64::INFINITY,
             minorants: Minorants::new(),
@@ -168,10 +180,41 @@ impl<'a> Distributed<'a> {
 
     /// Evaluates all components, or the given ones, and appends their results in order.
     fn gather(&mut self, point: &[f64], which: Option<&[usize]>, minorants: &mut Minorants) -> Result<(), OracleError> {
+        if self.is_dealing { self.deal(point, which, minorants) } else { self.share(point, which, minorants) }
+    }
+
+    /// Deals components to all ranks, and appends their results in order.
+    fn deal(&mut self, point: &[f64], which: Option<&[usize]>, minorants: &mut Minorants) -> Result<(), OracleError> {
+        self.send(DEALT, point, None);
+        let all: Vec<usize> = if which.is_none() { (0..self.shares.owners().len()).collect() } else { vec![] };
+        let components = which.unwrap_or(&all);
+        self.dealt.resize(components.len(), Answer::default());
+        let (terms, expected) = (self.terms(true), self.shares.seconds());
+        let deal = Deal::new(components, |component| expected[component], self.world.size(), &mut self.dealt);
+        if let Some((rank, place)) = deal.run(self.oracle, point, terms, &mut self.helper) {
+            return Err(self.dealt[place].failure(rank));
+        }
+        self.solutions.clear();
+        self.further.clear();
+        let mut gathered = Gathered { minorants, solutions: &mut self.solutions, further: &mut self.further };
+        for (&component, answer) in components.iter().zip(&self.dealt) {
+            self.shares.measure(component, answer.results().read(&mut gathered));
+        }
+        self.further_cuts = minorants.more().count();
+        Ok(())
+    }
+
+    /// How rank 0 evaluates components.
+    fn terms(&self, is_measured: bool) -> Terms {
+        Terms { rank: 0, keeps_solutions: self.keeps_solutions, is_measured }
+    }
+
+    /// Evaluates components by shares, and appends their results in order.
+    fn share(&mut self, point: &[f64], which: Option<&[usize]>, minorants: &mut Minorants) -> Result<(), OracleError> {
         let is_measured = self.shares.is_measured();
         self.send(if which.is_some() { SOME } else { ALL }, point, which);
         self.helper.choose(self.shares.owners(), 0, which);
-        let terms = Terms { rank: 0, keeps_solutions: self.keeps_solutions, is_measured };
+        let terms = self.terms(is_measured);
         let is_in_order = which.is_none() && self.shares.owners().is_sorted() && minorants.is_empty();
         if is_in_order {
             // The own share is written where it may stay.
@@ -186,34 +229,40 @@ impl<'a> Distributed<'a> {
         self.solutions.clear();
         self.further.clear();
         if is_in_order && self.answers.iter().all(Answer::is_plain) {
-            self.join(minorants, is_measured);
+            self.join(minorants)?;
         } else {
             self.merge(which, minorants, is_measured)?;
         }
         self.before = self.shares.balance();
+        if is_measured && self.shares.are_dear() && rayon::current_num_threads() == 1 {
+            self.is_dealing = true;
+            let owners = self.shares.move_to_first();
+            self.before.get_or_insert(owners);
+        }
         self.further_cuts = minorants.more().count();
         Ok(())
     }
 
     /// Puts plain results of consecutive components one after the other. Nothing is copied: the own share becomes the
     /// list, and MPI writes into its end.
-    fn join(&mut self, minorants: &mut Minorants, is_measured: bool) {
+    fn join(&mut self, minorants: &mut Minorants) -> Result<(), OracleError> {
         std::mem::swap(minorants, &mut self.helper.minorants);
         let (world, mut first) = (communicator(), 0);
         for (rank, answer) in self.answers.iter().enumerate() {
-            self.numbers.read(&answer.words[ANSWER_HEAD..]);
-            let Numbers { seconds, values, bounds, ends } = &self.numbers;
-            if rank > 0 && !values.is_empty() {
+            let (count, columns) = (answer.component_count(), answer.columns());
+            if rank > 0 && count > 0 {
                 let process = world.process_at_rank(rank_number(rank));
-                minorants.push_all_with(values, bounds, ends, |coordinates, entries| {
-                    receive_entries(&process, coordinates, entries);
+                let is_right = minorants.push_written(count, answer.entry_count(), |room| {
+                    columns.write(room.values, room.ends);
+                    receive_entries(&process, room.coordinates, room.entries);
+                    true
                 });
+                is_right.then_some(()).ok_or_else(|| format!("rank {rank}: expected subgradients in order"))?;
             }
-            for (place, &seconds) in seconds.iter().enumerate().filter(|_| is_measured) {
-                self.shares.measure(first + place, seconds);
-            }
-            first += seconds.len();
+            columns.seconds().enumerate().for_each(|(place, seconds)| self.shares.measure(first + place, seconds));
+            first += count;
         }
+        Ok(())
     }
 
     /// Puts results in the order of the components.
@@ -225,11 +274,7 @@ impl<'a> Distributed<'a> {
     ) -> Result<(), OracleError> {
         let world = communicator();
         for (rank, answer) in self.answers.iter_mut().enumerate().skip(1) {
-            let count = answer.entry_count();
-            answer.coordinates.resize(count, 0);
-            answer.entries.resize(count, 0.0);
-            let process = world.process_at_rank(rank_number(rank));
-            receive_entries(&process, &mut answer.coordinates, &mut answer.entries);
+            answer.receive_rest(&world.process_at_rank(rank_number(rank)));
         }
         first_failure(&self.answers)?;
         let mut results: Vec<Results<'_>> = self.answers.iter().map(Answer::results).collect();
@@ -249,36 +294,77 @@ impl<'a> Distributed<'a> {
 }
 
 impl Answer {
-    /// Whether it is no failure, and has no solutions and no further cuts.
+    pub(crate) fn is_failure(&self) -> bool {
+        self.words.first() == Some(&FAILED)
+    }
+
+    /// The error that a failure is.
+    fn failure(&self, rank: usize) -> OracleError {
+        let (component, message) = (self.words[1], Words(&self.words[2..]).text());
+        format!("rank {rank}, component {component}: {message}").into()
+    }
+
+    /// Sends the answer with the subgradients. There is no message of those if there are none.
+    pub(crate) fn send(&self, process: &Process<'_>) {
+        process.send(&self.words[..]);
+        if !self.entries.is_empty() {
+            process.send(&self.coordinates[..]);
+            process.send(&self.entries[..]);
+        }
+    }
+
+    /// Receives an answer with the subgradients.
+    pub(crate) fn receive(&mut self, process: &Process<'_>) {
+        receive_into(process, &mut self.words);
+        self.receive_rest(process);
+    }
+
+    /// Receives the subgradients.
+    fn receive_rest(&mut self, process: &Process<'_>) {
+        let count = self.entry_count();
+        self.coordinates.resize(count, 0);
+        self.entries.resize(count, 0.0);
+        receive_entries(process, &mut self.coordinates, &mut self.entries);
+    }
+
+    /// Whether its results are columns.
     fn is_plain(&self) -> bool {
-        let components = self.words.get(1).and_then(|&count| usize::try_from(count).ok());
-        let words = components.map(|components| ANSWER_HEAD + PLAIN_RECORD * components);
-        self.words.first() != Some(&FAILED) && words == Some(self.words.len())
+        self.words.first() == Some(&PLAIN)
+    }
+
+    /// A number of its head; 0 for a failure.
+    fn head(&self, place: usize) -> usize {
+        let word = self.words.get(place).filter(|_| !self.is_failure());
+        word.and_then(|&word| usize::try_from(word).ok()).unwrap_or(0)
+    }
+
+    fn component_count(&self) -> usize {
+        self.head(1)
     }
 
     /// Number of entries of all subgradients.
     fn entry_count(&self) -> usize {
-        match self.words[..] {
-            [FAILED, ..] => 0,
-            [_, _, count, ..] => usize::try_from(count).unwrap_or(0),
-            _ => 0,
-        }
+        self.head(2)
+    }
+
+    fn columns(&self) -> Columns<'_> {
+        Columns::new(self.words.get(ANSWER_HEAD..).unwrap_or_default(), self.component_count())
     }
 
     fn results(&self) -> Results<'_> {
-        let records = Words(self.words.get(ANSWER_HEAD..).unwrap_or_default());
-        Results { words: records, coordinates: &self.coordinates, entries: &self.entries }
+        let numbers = match self.is_plain() {
+            true => Numbers::Columns(self.columns()),
+            false => Numbers::Records(Words(self.words.get(ANSWER_HEAD..).unwrap_or_default())),
+        };
+        Results { numbers, coordinates: &self.coordinates, entries: &self.entries }
     }
 }
 
 /// The failure of the first component in order that failed.
 fn first_failure(answers: &[Answer]) -> Result<(), OracleError> {
-    let words = answers.iter().map(|answer| &answer.words).enumerate();
-    let failed = words.filter(|(_, words)| words.first() == Some(&FAILED));
-    let first = failed.min_by_key(|(_, words)| words.get(1).copied());
-    let Some((rank, words)) = first else { return Ok(()) };
-    let (component, message) = (words[1], Words(&words[2..]).text());
-    Err(format!("rank {rank}, component {component}: {message}").into())
+    let failed = answers.iter().enumerate().filter(|(_, answer)| answer.is_failure());
+    let first = failed.min_by_key(|(_, answer)| answer.words.get(1).copied());
+    first.map_or(Ok(()), |(rank, answer)| Err(answer.failure(rank)))
 }
 
 /// Receives coordinates and entries of subgradients. There is no message if there are none.
@@ -290,7 +376,7 @@ fn receive_entries(process: &Process<'_>, coordinates: &mut [u32], entries: &mut
 }
 
 /// Receives a message of any length.
-fn receive_into<T: Equivalence + Clone + Default>(process: &Process<'_>, list: &mut Vec<T>) {
+pub(crate) fn receive_into<T: Equivalence + Clone + Default>(process: &Process<'_>, list: &mut Vec<T>) {
     let (message, status) = process.matched_probe();
     let count = usize::try_from(status.count(T::equivalent_datatype())).unwrap_or(0);
     list.resize(count, T::default());
@@ -318,7 +404,7 @@ fn move_memories(oracle: &mut dyn SumOracle, before: &[u32], after: &[u32], rank
 
 /// How a share is evaluated.
 #[derive(Clone, Copy)]
-struct Terms {
+pub(crate) struct Terms {
     rank: u32,
     keeps_solutions: bool,
     /// Whether the time of each component is taken.
@@ -338,8 +424,9 @@ impl Helper {
     /// Evaluates the share and writes the answer, but for the subgradients.
     fn evaluate(&mut self, oracle: &mut dyn SumOracle, point: &[f64], terms: Terms, answer: &mut Vec<u64>) {
         answer.clear();
-        answer.resize(ANSWER_HEAD, 0);
+        answer.extend([PLAIN, 0, 0]);
         self.minorants.clear();
+        self.seconds.clear();
         let share = std::mem::take(&mut self.share);
         let at_once = match rayon::current_num_threads() {
             _ if !terms.is_measured => share.len().max(1),
@@ -355,16 +442,57 @@ impl Helper {
                 break;
             }
             let seconds = begin.elapsed().as_secs_f64() / components.len() as f64;
-            put_records(answer, seconds, &self.part, &self.solutions);
-            if self.minorants.is_empty() {
-                std::mem::swap(&mut self.minorants, &mut self.part);
-            } else {
-                self.minorants.append(&self.part);
-            }
-            answer[1] = self.minorants.len() as u64;
-            answer[2] = self.minorants.subgradients().0.len() as u64;
+            self.take_part(terms.is_measured.then_some(seconds), answer);
         }
         self.share = share;
+        match answer[0] {
+            FAILED => return,
+            PLAIN => put_columns(answer, &self.minorants, &self.seconds),
+            _ => {}
+        }
+        answer[1] = self.minorants.len() as u64;
+        answer[2] = self.minorants.subgradients().0.len() as u64;
+    }
+
+    /// Evaluates one component and writes the whole answer.
+    pub(crate) fn evaluate_one(
+        &mut self,
+        oracle: &mut dyn SumOracle,
+        component: usize,
+        point: &[f64],
+        terms: Terms,
+        answer: &mut Answer,
+    ) {
+        self.share.clear();
+        self.share.push(component);
+        self.evaluate(oracle, point, terms, &mut answer.words);
+        answer.coordinates.clear();
+        answer.entries.clear();
+        if !answer.is_failure() {
+            let (coordinates, entries) = self.minorants.subgradients();
+            answer.coordinates.extend_from_slice(coordinates);
+            answer.entries.extend_from_slice(entries);
+        }
+    }
+
+    /// Adds the components that were evaluated at once to the share. Records are written as soon as one is needed.
+    fn take_part(&mut self, seconds: Option<f64>, answer: &mut Vec<u64>) {
+        if answer[0] == PLAIN && !are_plain(&self.part, &self.solutions) {
+            answer[0] = RECORDS;
+            put_records(answer, &self.seconds, &self.minorants, &Solutions::new());
+        }
+        let first = self.seconds.len();
+        if let Some(seconds) = seconds {
+            self.seconds.resize(first + self.part.len(), seconds);
+        }
+        if answer[0] == RECORDS {
+            put_records(answer, &self.seconds[first..], &self.part, &self.solutions);
+        }
+        if self.minorants.is_empty() {
+            std::mem::swap(&mut self.minorants, &mut self.part);
+        } else {
+            self.minorants.append(&self.part);
+        }
     }
 
     /// Evaluates some components; an error with the first one that failed.
@@ -451,8 +579,13 @@ pub fn serve(world: &World, oracle: &mut dyn SumOracle) {
             oracle.wish(accuracy);
         }
         point.iter_mut().zip(&request[HEAD..]).for_each(|(entry, &bits)| *entry = f64::from_bits(bits));
+        let is_measured = is_set(TIMES) || kind == DEALT;
+        let terms = Terms { rank, keeps_solutions: is_set(SOLUTIONS), is_measured };
+        if kind == DEALT {
+            play(oracle, &point, terms, &mut helper);
+            continue;
+        }
         helper.choose(shares.owners(), rank, (kind == SOME).then_some(&which));
-        let terms = Terms { rank, keeps_solutions: is_set(SOLUTIONS), is_measured: is_set(TIMES) };
         helper.evaluate(oracle, &point, terms, &mut words);
         root.send(&words[..]);
         let (coordinates, entries) = helper.minorants.subgradients();

@@ -1,7 +1,8 @@
 //! Jobs over ranks: whoever is free gets the next one.
 //!
 //! Rank 0 hands out the numbers of jobs and collects results. All ranks compute, rank 0 too: other threads compute
-//! while the thread that called looks for messages.
+//! while the thread that called looks for messages. As long as many jobs are left, a rank has one in hand for each slot
+//! beside the one that it computes: so it need not wait for an answer, which may take as long as a short job.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
@@ -22,6 +23,10 @@ const NUMBER: i32 = 3;
 
 /// The number that says that there are no more jobs.
 const NO_MORE: u64 = u64::MAX;
+
+/// Many jobs are left if there are more than these for each slot of all ranks. The last ones go to whoever is free, so
+/// that all ranks end at about the same time.
+const MANY: usize = 4;
 
 /// Number and result of a job.
 type Outcome = (usize, Result<Vec<u8>, String>);
@@ -87,9 +92,14 @@ struct Desk<'a> {
 
 impl Desk<'_> {
     /// The next job for another rank.
-    fn number(&self) -> u64 {
+    fn number(&self) -> Option<u64> {
         let index = self.next.fetch_add(1, Ordering::Relaxed);
-        if index < self.results.len() { index as u64 } else { NO_MORE }
+        (index < self.results.len()).then_some(index as u64)
+    }
+
+    /// Number of jobs that are yet to be handed out.
+    fn left(&self) -> usize {
+        self.results.len().saturating_sub(self.next.load(Ordering::Relaxed))
     }
 
     /// Takes a result. After a failure no further job is handed out.
@@ -119,6 +129,32 @@ impl Desk<'_> {
     }
 }
 
+/// Another rank, as rank 0 sees it.
+#[derive(Clone, Copy, Default)]
+struct Hand {
+    /// Jobs that it can compute at once. 0 before it has said so.
+    slots: usize,
+    /// Jobs that it has no result of yet.
+    jobs: usize,
+    /// Whether it knows that there are no more jobs.
+    is_dismissed: bool,
+}
+
+impl Hand {
+    /// Sends the numbers of further jobs, or that there are no more. `all` is the number of slots of all ranks.
+    fn fill(&mut self, desk: &Desk<'_>, all: usize, mut send: impl FnMut(u64)) {
+        while self.jobs < if desk.left() > MANY * all { 2 * self.slots } else { self.slots } {
+            let Some(number) = desk.number() else { break };
+            self.jobs += 1;
+            send(number);
+        }
+        if self.jobs == 0 && !self.is_dismissed {
+            self.is_dismissed = true;
+            send(NO_MORE);
+        }
+    }
+}
+
 /// The work of rank 0.
 fn lead(
     ranks: usize,
@@ -140,9 +176,8 @@ fn lead(
                 }
             });
         }
-        // Ranks that have not said how many slots they have, and slots that wait for a number or compute.
-        let (mut silent, mut busy) = (ranks - 1, 0);
-        while silent > 0 || busy > 0 || desk.open > 0 {
+        let mut hands: Vec<Hand> = vec![Hand::default(); ranks];
+        while desk.open > 0 || hands[1..].iter().any(|hand| !hand.is_dismissed) {
             let mut is_idle = true;
             while let Ok(outcome) = receive.try_recv() {
                 desk.take(0, outcome, done);
@@ -150,20 +185,18 @@ fn lead(
             }
             while let Some((rank, tag, bytes)) = look(None) {
                 is_idle = false;
-                let mut asked = 1;
                 if tag == SLOTS {
-                    asked = from_bytes(&bytes).unwrap_or(0);
-                    (silent, busy) = (silent - 1, busy + asked);
+                    hands[rank].slots = from_bytes(&bytes).unwrap_or(1).max(1);
                 } else if let Some((index, (result, message))) =
                     from_bytes::<(usize, (Option<Vec<u8>>, String))>(&bytes)
                 {
+                    hands[rank].jobs -= 1;
                     desk.take(rank, (index, result.ok_or(message)), done);
                 }
-                for _ in 0..asked {
-                    let number = desk.number();
-                    busy -= usize::from(number == NO_MORE);
+                let all = slots + hands.iter().map(|hand| hand.slots).sum::<usize>();
+                hands[rank].fill(&desk, all, |number| {
                     communicator().process_at_rank(rank_number(rank)).send_with_tag(&to_bytes(&number)[..], NUMBER);
-                }
+                });
             }
             if is_idle {
                 std::thread::sleep(PAUSE);
@@ -206,8 +239,8 @@ fn help(slots: usize, job: &Job<'_>) {
                 }
             });
         }
-        let mut busy = slots;
-        while busy > 0 {
+        let mut is_over = false;
+        while !is_over {
             let mut is_idle = true;
             while let Ok((index, result)) = receive.try_recv() {
                 let (result, message) = match result {
@@ -222,7 +255,7 @@ fn help(slots: usize, job: &Job<'_>) {
                 match from_bytes::<u64>(&bytes).filter(|number| *number != NO_MORE) {
                     // The threads live as long as the channel.
                     Some(number) => drop(give.send(usize::try_from(number).unwrap_or(0))),
-                    None => busy -= 1,
+                    None => is_over = true,
                 }
             }
             if is_idle {
@@ -230,4 +263,29 @@ fn help(slots: usize, job: &Job<'_>) {
             }
         }
     });
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A rank has a job in hand beside each that it computes, but for the last jobs. It is dismissed once, when it has
+    /// none any more.
+    #[test]
+    fn the_last_jobs_go_to_whoever_is_free() {
+        let next = AtomicUsize::new(0);
+        let desk = Desk { next: &next, results: vec![None; 20], open: 20, failure: None };
+        let mut hand = Hand { slots: 2, ..Hand::default() };
+        let (mut sent, mut most) = (vec![], vec![]);
+        while !hand.is_dismissed {
+            hand.fill(&desk, 3, |number| sent.push(number));
+            most.push(hand.jobs);
+            hand.jobs = hand.jobs.saturating_sub(1);
+        }
+        let mut expected: Vec<u64> = (0..20).collect();
+        expected.push(NO_MORE);
+        assert_eq!(sent, expected);
+        assert!(most[..4].iter().all(|&jobs| jobs == 4) && most[8..].iter().all(|&jobs| jobs <= 2), "{most:?}");
+        hand.fill(&desk, 3, |number| panic!("{number} after the end"));
+    }
 }

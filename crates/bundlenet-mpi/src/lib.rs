@@ -29,6 +29,7 @@
 // No panic reaches a user but as the end of the job, and results go where the caller wants them.
 #![warn(clippy::unwrap_used, clippy::expect_used, clippy::print_stdout, clippy::print_stderr)]
 
+mod deal;
 mod distributed;
 mod jobs;
 mod shares;

@@ -14,6 +14,9 @@ const MEASURED: usize = 3;
 const LOOK: f64 = 2e-7;
 const LITTLE: f64 = 0.01;
 
+/// Mean time of components in seconds from which on they are dear. To deal one takes some 10 microseconds.
+const DEAR: f64 = 1e-3;
+
 /// The shares of all ranks.
 #[derive(Clone, Debug)]
 pub(crate) struct Shares {
@@ -68,13 +71,25 @@ impl Shares {
     }
 
     /// Time that each component is expected to take.
-    fn seconds(&self) -> Vec<f64> {
+    pub(crate) fn seconds(&self) -> Vec<f64> {
         let median = |times: &[f64; MEASURED]| {
             let mut times = *times;
             times.sort_by(f64::total_cmp);
             if times[0].is_nan() { 0.0 } else { times[MEASURED / 2] }
         };
         self.times.iter().map(median).collect()
+    }
+
+    /// Whether components take so long that they should be dealt within a call, as far as times are known.
+    pub(crate) fn are_dear(&self) -> bool {
+        let last: f64 = self.times.iter().map(|times| times[0]).sum();
+        self.can_move() && !self.times.is_empty() && last >= DEAR * self.times.len() as f64
+    }
+
+    /// Moves all components to rank 0. Returns where they were.
+    pub(crate) fn move_to_first(&mut self) -> Vec<u32> {
+        let first = vec![0; self.owners.len()];
+        std::mem::replace(&mut self.owners, first)
     }
 
     /// Moves components if the slowest rank would gain by it. Returns where they were, if any moved.
@@ -189,6 +204,17 @@ mod tests {
         let mut shares = Shares::new(4, 2, true);
         (0..4).for_each(|component| shares.measure(component, [9.0, 1.0, 9.0, 1.0][component]));
         assert!(shares.balance().is_none() && shares.owners() == [0, 1, 0, 1] && !shares.is_measured());
+    }
+
+    #[test]
+    fn dear_components_are_dealt() {
+        for (time, is_fixed, are_dear) in [(1e-4, false, false), (1e-2, false, true), (1e-2, true, false)] {
+            let mut shares = Shares::new(4, 2, is_fixed);
+            assert!(!shares.are_dear());
+            (0..4).for_each(|component| shares.measure(component, time));
+            assert_eq!(shares.are_dear(), are_dear);
+            assert_eq!((shares.move_to_first(), shares.owners()), (vec![0, 1, 0, 1], &[0; 4][..]));
+        }
     }
 
     #[test]

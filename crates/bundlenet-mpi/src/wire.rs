@@ -1,7 +1,8 @@
 //! Results of components as words of 64 bits.
 //!
-//! A record of a component has its time, value, bound, the length of its subgradient, and the numbers and sparse vectors
-//! of its further cuts and solutions. The subgradients of all components travel beside the records, as two lists.
+//! Plain results, exact values and subgradients, are columns: all values, all ends of subgradients, all times. Other
+//! results are records, one for each component: its time, value, bound, the length of its subgradient, and the numbers
+//! and sparse vectors of its further cuts and solutions. The subgradients travel beside both, as two lists.
 
 use bundlenet::{Minorants, Solutions};
 
@@ -24,14 +25,15 @@ pub(crate) fn put_text(words: &mut Vec<u64>, text: &str) {
     words.extend(text.as_bytes().chunks(8).map(word));
 }
 
-/// Appends the records of components, without their subgradients: one for each minorant, with the same time. `solutions` are empty, or have one for
-/// each minorant and perhaps one for each further cut.
-pub(crate) fn put_records(words: &mut Vec<u64>, seconds: f64, minorants: &Minorants, solutions: &Solutions) {
+/// Appends the records of components, without their subgradients: one for each minorant. `seconds` are empty or have one
+/// number for each; `solutions` are empty, or have one for each minorant and perhaps one for each further cut.
+pub(crate) fn put_records(words: &mut Vec<u64>, seconds: &[f64], minorants: &Minorants, solutions: &Solutions) {
     let mut more = minorants.more().enumerate().peekable();
     let first_further = minorants.len();
     let has_further = solutions.len() > first_further;
     for place in 0..minorants.len() {
-        put(words, &[seconds, minorants.values()[place], minorants.bounds()[place]]);
+        let time = seconds.get(place).copied().unwrap_or(0.0);
+        put(words, &[time, minorants.values()[place], minorants.bounds()[place]]);
         words.extend([minorants.subgradient(place).0.len() as u64, u64::from(!solutions.is_empty())]);
         if !solutions.is_empty() {
             put(words, &[solutions.costs()[place]]);
@@ -89,9 +91,15 @@ impl<'a> Words<'a> {
     }
 }
 
-/// The results of a share: its records, and the coordinates and entries of all subgradients. It is read from the front.
+/// The numbers of the results of a share.
+pub(crate) enum Numbers<'a> {
+    Records(Words<'a>),
+    Columns(Columns<'a>),
+}
+
+/// The results of a share: its numbers, and the coordinates and entries of all subgradients. It is read from the front.
 pub(crate) struct Results<'a> {
-    pub(crate) words: Words<'a>,
+    pub(crate) numbers: Numbers<'a>,
     pub(crate) coordinates: &'a [u32],
     pub(crate) entries: &'a [f64],
 }
@@ -99,60 +107,78 @@ pub(crate) struct Results<'a> {
 impl Results<'_> {
     /// Reads the results of a component and returns its time.
     pub(crate) fn read(&mut self, gathered: &mut Gathered<'_>) -> f64 {
-        let words = &mut self.words;
-        let (seconds, value, bound) = (words.number(), words.number(), words.number());
-        let count = usize::try_from(words.word()).unwrap_or(0).min(self.entries.len());
+        let (seconds, value, bound, count) = match &mut self.numbers {
+            Numbers::Columns(columns) => {
+                let (value, count, seconds) = columns.read();
+                (seconds, value, value, count)
+            }
+            Numbers::Records(words) => {
+                let (seconds, value, bound) = (words.number(), words.number(), words.number());
+                (seconds, value, bound, usize::try_from(words.word()).unwrap_or(0))
+            }
+        };
         let (coordinates, entries);
-        (coordinates, self.coordinates) = self.coordinates.split_at(count);
-        (entries, self.entries) = self.entries.split_at(count);
+        (coordinates, self.coordinates) = self.coordinates.split_at(count.min(self.coordinates.len()));
+        (entries, self.entries) = self.entries.split_at(count.min(self.entries.len()));
         if value == bound {
             gathered.minorants.push_slices(value, coordinates, entries);
         } else {
             let pairs = coordinates.iter().copied().zip(entries.iter().copied());
             gathered.minorants.push_within(value, bound, pairs);
         }
-        if words.word() == 1 {
-            let cost = words.number();
-            gathered.solutions.push(cost, words.sparse());
-        }
-        let (count, is_solved) = (words.word(), words.word() == 1);
-        for _ in 0..count {
-            let value = words.number();
-            gathered.minorants.push_more(value, words.sparse());
-            if is_solved {
-                let cost = words.number();
-                gathered.further.push(cost, words.sparse());
-            }
+        if let Numbers::Records(words) = &mut self.numbers {
+            gathered.read_more(words);
         }
         seconds
     }
 }
 
-/// Words of a record without solutions and further cuts.
-pub(crate) const PLAIN_RECORD: usize = 7;
-
-/// The numbers of plain records: times, values, bounds, and where each subgradient ends.
-#[derive(Default)]
-pub(crate) struct Numbers {
-    pub(crate) seconds: Vec<f64>,
-    pub(crate) values: Vec<f64>,
-    pub(crate) bounds: Vec<f64>,
-    pub(crate) ends: Vec<usize>,
+/// Whether components have nothing but exact values and subgradients.
+pub(crate) fn are_plain(minorants: &Minorants, solutions: &Solutions) -> bool {
+    solutions.is_empty() && minorants.more().next().is_none() && minorants.values() == minorants.bounds()
 }
 
-impl Numbers {
-    /// Reads plain records.
-    pub(crate) fn read(&mut self, words: &[u64]) {
-        [&mut self.seconds, &mut self.values, &mut self.bounds].into_iter().for_each(Vec::clear);
-        self.ends.clear();
-        let mut end = 0;
-        for [seconds, value, bound, length, ..] in words.as_chunks::<PLAIN_RECORD>().0 {
-            self.seconds.push(f64::from_bits(*seconds));
-            self.values.push(f64::from_bits(*value));
-            self.bounds.push(f64::from_bits(*bound));
-            end += usize::try_from(*length).unwrap_or(0);
-            self.ends.push(end);
-        }
+/// Appends plain results as columns: all values, where each subgradient ends, and all times.
+pub(crate) fn put_columns(words: &mut Vec<u64>, minorants: &Minorants, seconds: &[f64]) {
+    put(words, minorants.values());
+    words.extend(minorants.ends().iter().map(|&end| end as u64));
+    put(words, seconds);
+}
+
+/// Columns of plain results. They are read from the front.
+pub(crate) struct Columns<'a> {
+    values: Words<'a>,
+    ends: Words<'a>,
+    /// Times, if they were taken.
+    seconds: Words<'a>,
+    /// End of the subgradient before.
+    end: usize,
+}
+
+impl<'a> Columns<'a> {
+    /// The columns of `count` components.
+    pub(crate) fn new(words: &'a [u64], count: usize) -> Self {
+        let mut words = Words(words);
+        Self { values: Words(words.take(count)), ends: Words(words.take(count)), seconds: words, end: 0 }
+    }
+
+    /// Value, number of entries, and time of the next component.
+    fn read(&mut self) -> (f64, usize, f64) {
+        let end = usize::try_from(self.ends.word()).unwrap_or(0);
+        let count = end.saturating_sub(self.end);
+        self.end = end;
+        (self.values.number(), count, self.seconds.number())
+    }
+
+    /// Writes all values and ends.
+    pub(crate) fn write(&self, values: &mut [f64], ends: &mut [usize]) {
+        values.iter_mut().zip(self.values.0).for_each(|(value, &word)| *value = f64::from_bits(word));
+        ends.iter_mut().zip(self.ends.0).for_each(|(end, &word)| *end = word as usize);
+    }
+
+    /// All times; none if they were not taken.
+    pub(crate) fn seconds(&self) -> impl Iterator<Item = f64> + use<'a> {
+        self.seconds.0.iter().map(|&word| f64::from_bits(word))
     }
 }
 
@@ -162,6 +188,25 @@ pub(crate) struct Gathered<'a> {
     pub(crate) solutions: &'a mut Solutions,
     /// Solutions of further cuts.
     pub(crate) further: &'a mut Solutions,
+}
+
+impl Gathered<'_> {
+    /// Reads the solution of the last component, and its further cuts with their solutions.
+    fn read_more(&mut self, words: &mut Words<'_>) {
+        if words.word() == 1 {
+            let cost = words.number();
+            self.solutions.push(cost, words.sparse());
+        }
+        let (count, is_solved) = (words.word(), words.word() == 1);
+        for _ in 0..count {
+            let value = words.number();
+            self.minorants.push_more(value, words.sparse());
+            if is_solved {
+                let cost = words.number();
+                self.further.push(cost, words.sparse());
+            }
+        }
+    }
 }
 
 #[cfg(test)]
@@ -183,30 +228,48 @@ mod tests {
                 solutions.push(8.0, [(8, 1.0)]);
             }
             let mut words = vec![];
-            put_records(&mut words, 0.25, &minorants, &solutions);
+            put_records(&mut words, &[0.25, 0.5], &minorants, &solutions);
             let (mut arrived, mut firsts, mut further) = (Minorants::new(), Solutions::new(), Solutions::new());
             let mut gathered = Gathered { minorants: &mut arrived, solutions: &mut firsts, further: &mut further };
             let (coordinates, entries) = minorants.subgradients();
-            let mut results = Results { words: Words(&words), coordinates, entries };
-            assert_eq!([results.read(&mut gathered), results.read(&mut gathered)], [0.25; 2]);
-            assert!(results.words.0.is_empty() && results.entries.is_empty() && arrived == minorants);
+            let mut results = Results { numbers: Numbers::Records(Words(&words)), coordinates, entries };
+            assert_eq!([results.read(&mut gathered), results.read(&mut gathered)], [0.25, 0.5]);
+            assert!(results.entries.is_empty() && arrived == minorants);
+            assert!(matches!(results.numbers, Numbers::Records(Words([]))));
             firsts.append(&further);
             assert_eq!(firsts, solutions);
         }
     }
 
     #[test]
-    fn plain_records_are_read_at_once() {
-        let mut minorants = Minorants::new();
+    fn plain_results_travel_as_columns() {
+        let (mut minorants, none) = (Minorants::new(), Solutions::new());
         minorants.push(0.5, [(3, 1.5), (7, -0.0)]);
         minorants.push(1.5, []);
-        minorants.push_within(1.0, 2.0, [(0, 1e-300)]);
-        let (mut words, mut numbers) = (vec![], Numbers::default());
-        put_records(&mut words, 0.25, &minorants, &Solutions::new());
-        assert_eq!(words.len(), 3 * PLAIN_RECORD);
-        numbers.read(&words);
-        assert_eq!((&numbers.seconds[..], &numbers.values[..]), (&[0.25; 3][..], minorants.values()));
-        assert_eq!((&numbers.bounds[..], &numbers.ends[..]), (minorants.bounds(), &[2, 2, 3][..]));
+        minorants.push(-0.0, [(0, 1e-300)]);
+        assert!(are_plain(&minorants, &none));
+        for times in [&[][..], &[0.25, 0.5, 0.75][..]] {
+            let mut words = vec![];
+            put_columns(&mut words, &minorants, times);
+            let columns = Columns::new(&words, 3);
+            let (mut values, mut ends) = ([f64::NAN; 3], [9; 3]);
+            columns.write(&mut values, &mut ends);
+            assert_eq!((values.map(f64::to_bits), ends), ([0.5, 1.5, -0.0].map(f64::to_bits), [2, 2, 3]));
+            assert!(columns.seconds().eq(times.iter().copied()));
+            let (mut arrived, mut firsts, mut further) = (Minorants::new(), Solutions::new(), Solutions::new());
+            let mut gathered = Gathered { minorants: &mut arrived, solutions: &mut firsts, further: &mut further };
+            let (coordinates, entries) = minorants.subgradients();
+            let mut results = Results { numbers: Numbers::Columns(columns), coordinates, entries };
+            let read = [(); 3].map(|()| results.read(&mut gathered));
+            assert_eq!((&read[..times.len()], &arrived), (times, &minorants));
+        }
+        let mut more = minorants.clone();
+        more.push_more(1.0, []);
+        let mut wide = minorants.clone();
+        wide.push_within(1.0, 2.0, []);
+        let mut solutions = Solutions::new();
+        solutions.push(1.0, []);
+        assert!(!are_plain(&more, &none) && !are_plain(&wide, &none) && !are_plain(&minorants, &solutions));
     }
 
     #[test]

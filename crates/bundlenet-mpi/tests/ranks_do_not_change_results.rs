@@ -66,6 +66,9 @@ fn a_failure_names_rank_and_component() {
     assert!(found.starts_with("OracleFailed") && found.contains("rank 3, component 7: no solution"), "{found}");
     let found = success(&mut mpirun(1, "error"));
     assert!(found.contains("no solution"), "{found}");
+    // A component that is dealt fails on any rank.
+    let found = success(&mut mpirun(3, "dear-error"));
+    assert!(found.starts_with("OracleFailed") && found.contains("component 7: no solution"), "{found}");
 }
 
 #[test]

@@ -69,8 +69,8 @@ pub use network::{
 };
 pub use oracle::{
     Answer, Bound, Case, Check, Components, Diagnosis, Domain, EvaluationError, Fingerprint, FnOracle, Function,
-    Interrupt, Interval, Lines, Minorants, Oracle, OracleError, Parallel, Parts, Primal, PrimalOracle, Rule, Sense,
-    Solutions, StructuredMethod, StructuredOracle, StructuredStep, SumOracle, Violation, check, check_points,
+    Interrupt, Interval, Lines, Minorants, Oracle, OracleError, Parallel, Parts, Primal, PrimalOracle, Room, Rule,
+    Sense, Solutions, StructuredMethod, StructuredOracle, StructuredStep, SumOracle, Violation, check, check_points,
 };
 pub use run::{
     ComponentReuse, Cut, Journal, Limits, Log, Observer, Record, Reuse, Settings, Solution, Solver, State, Status,

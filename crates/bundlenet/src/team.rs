@@ -26,7 +26,7 @@ pub trait Team: Send + Sync {
     /// `slots` jobs at the same time. The leader calls `done` with each result as it arrives.
     ///
     /// # Errors
-    /// The failure of a job or of `done`, the same on every member. No further job begins after a failure.
+    /// The failure of a job or of `done`, the same on every member. No further job is handed out after a failure.
     fn spread(&self, count: usize, slots: usize, job: &Job<'_>, done: &mut Done<'_>) -> Result<Vec<Vec<u8>>, Failed>;
 
     /// The bytes of the leader, on every member.
@@ -104,7 +104,7 @@ impl Workers {
     /// team, only that of the leader is called.
     ///
     /// # Errors
-    /// The error of a job or of `done`. No further job begins after it.
+    /// The error of a job or of `done`. No further job is handed out after it.
     pub fn map<R: Travel + Send, E: From<Error> + Display + Send>(
         &self,
         count: usize,

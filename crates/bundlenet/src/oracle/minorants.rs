@@ -163,6 +163,20 @@ impl Cuts {
     }
 }
 
+/// Room for components that [`Minorants::push_written`] appends: their values at the point, and their subgradients one
+/// after the other. The subgradient of a component ends at its number in `ends`, the first begins at 0.
+#[derive(Debug)]
+pub struct Room<'a> {
+    /// Value of each component.
+    pub values: &'a mut [f64],
+    /// End of each subgradient.
+    pub ends: &'a mut [usize],
+    /// Coordinates of all subgradients.
+    pub coordinates: &'a mut [u32],
+    /// Entries of all subgradients.
+    pub entries: &'a mut [f64],
+}
+
 impl Minorants {
     /// An empty list.
     #[must_use]
@@ -187,7 +201,7 @@ impl Minorants {
         self.firsts.push(value, subgradient);
     }
 
-    /// As [`Minorants::push`], for a subgradient in two slices of the same length. It is faster.
+    /// As [`Minorants::push`], for a subgradient in two slices of the same length. It is faster for long ones.
     ///
     /// # Panics
     /// If the lengths differ.
@@ -219,27 +233,26 @@ impl Minorants {
         true
     }
 
-    /// As [`Minorants::push_all`], for values that are intervals, with coordinates and entries that a closure writes into
-    /// their places.
+    /// Appends the next `count` components, which a closure writes into their places. There is room for `length` entries
+    /// of their subgradients.
     ///
-    /// # Panics
-    /// If the lengths of `cuts`, `bounds` and `ends` differ, or an end is below the one before.
-    pub fn push_all_with(
-        &mut self,
-        cuts: &[f64],
-        bounds: &[f64],
-        ends: &[usize],
-        write: impl FnOnce(&mut [u32], &mut [f64]),
-    ) {
-        assert!(cuts.len() == bounds.len() && cuts.len() == ends.len(), "a value has a bound and a subgradient");
-        if !self.bounds.is_empty() || cuts != bounds {
-            if self.bounds.is_empty() {
-                self.bounds.extend_from_slice(&self.firsts.values);
-            }
-            self.bounds.extend_from_slice(bounds);
+    /// Returns false and appends nothing if the closure does, if an end is below the one before, or if the last is above
+    /// `length`.
+    #[must_use]
+    pub fn push_written(&mut self, count: usize, length: usize, write: impl FnOnce(Room<'_>) -> bool) -> bool {
+        let first = self.len();
+        let Cuts { values, rows } = &mut self.firsts;
+        // A value that is not written is found.
+        values.resize(first + count, f64::NAN);
+        let is_right = rows.push_written(count, length, |ends, coordinates, entries| {
+            write(Room { values: &mut values[first..], ends, coordinates, entries })
+        });
+        if !is_right {
+            values.truncate(first);
+        } else if !self.bounds.is_empty() {
+            self.bounds.extend_from_slice(&values[first..]);
         }
-        self.firsts.values.extend_from_slice(cuts);
-        self.firsts.rows.push_rows_with(ends, write);
+        is_right
     }
 
     /// Appends the next component, whose value is known as an interval: `cut` is the value of its minorant at the point,
@@ -327,6 +340,12 @@ impl Minorants {
         (self.firsts.rows.coordinates(), self.firsts.rows.entries())
     }
 
+    /// End of each component's subgradient in the lists of [`Minorants::subgradients`].
+    #[must_use]
+    pub fn ends(&self) -> &[usize] {
+        self.firsts.rows.ends()
+    }
+
     /// Place of the component, value at the point, and subgradient of every further cut.
     pub fn more(&self) -> impl Iterator<Item = (usize, f64, (&[u32], &[f64]))> {
         let cut = |index| (self.owners[index], self.more.values[index], self.more.rows.row(index));
@@ -395,10 +414,16 @@ mod tests {
         assert_eq!(pairs, slices);
         assert_eq!(pairs, all);
         let mut written = Minorants::new();
-        written.push_all_with(&[1.0, 2.0, 3.0], &[1.5, 2.0, 3.0], &[1, 3, 3], |coordinates, entries| {
-            coordinates.copy_from_slice(&[2, 0, 3]);
-            entries.copy_from_slice(&[4.0, 1.0, -1.0]);
-        });
+        written.push_within(1.0, 1.5, [(2, 4.0)]);
+        let write = |Room { values, ends, coordinates, entries }: Room<'_>| {
+            values.copy_from_slice(&[2.0, 3.0]);
+            ends.copy_from_slice(&[2, 2]);
+            coordinates[..2].copy_from_slice(&[0, 3]);
+            entries[..2].copy_from_slice(&[1.0, -1.0]);
+            true
+        };
+        assert!(!written.push_written(2, 2, |room| !write(room)) && written.len() == 1);
+        assert!(written.push_written(2, 3, write));
         assert_eq!(pairs, written);
         assert_eq!(pairs.subgradients(), (&[2, 0, 3][..], &[4.0, 1.0, -1.0][..]));
     }

@@ -25,7 +25,7 @@ pub use error::EvaluationError;
 pub use fingerprint::Fingerprint;
 pub use function::Function;
 pub(crate) use function::{CutsOf, Detail, Evaluation, KnownScale};
-pub use minorants::{Lines, Minorants, Solutions};
+pub use minorants::{Lines, Minorants, Room, Solutions};
 pub use parallel::{Answer, Components, Parallel};
 pub use patience::Interrupt;
 #[cfg(test)]
