@@ -17,6 +17,8 @@ use crate::ranks::Ranks;
 /// The end of a run.
 pub(crate) struct Outcome {
     pub(crate) solution: Solution,
+    /// Read by the search for a first-stage solution.
+    #[cfg_attr(not(feature = "mip"), expect(dead_code))]
     pub(crate) state: State,
     /// Why the state could not be saved.
     pub(crate) unsaved: Option<Error>,
