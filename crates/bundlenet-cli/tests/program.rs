@@ -473,7 +473,8 @@ fn solve_writes_primal_solutions() {
         let primal = read();
         let feasible = &primal["feasible"];
         assert_eq!(feasible["value"], report["feasible_value"], "{way:?}");
-        assert!(feasible["value"].as_f64() <= report["value"].as_f64(), "{way:?}");
+        // Both may be the optimum, up to round-off.
+        assert!(feasible["value"].as_f64().unwrap() <= report["value"].as_f64().unwrap() * (1.0 + 1e-12), "{way:?}");
         let shares = amounts(&feasible["shares"]);
         let mut items: Vec<usize> = shares.iter().map(|(things, _)| things[0]).collect();
         items.dedup();

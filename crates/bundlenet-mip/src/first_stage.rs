@@ -8,9 +8,10 @@
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use bundlenet::{Primal, State};
+use bundlenet::{Parallel, Primal, State};
 use rayon::prelude::*;
 
+use crate::dual::BlockDual;
 use crate::error::Error;
 use crate::general::General;
 use crate::scenario::Scenario;
@@ -60,6 +61,35 @@ pub(crate) struct Search<'a> {
     watch: Watch,
     best: Option<(f64, Vec<f64>)>,
     tried: usize,
+}
+
+impl TwoStage {
+    /// Part of a limit of time to keep for [`TwoStage::best_first_stage`].
+    pub const SEARCH_SHARE: f64 = 0.25;
+
+    /// Searches for a first-stage solution that is feasible for all scenarios. Candidates are the mean of a convex
+    /// combination, with whole columns rounded, and the solutions of the scenarios behind the cuts of the run, or at the
+    /// best point if there are none. `None` if no candidate is feasible for all scenarios within the limit of time.
+    ///
+    /// # Errors
+    /// If there are no cuts, and the dual cannot be evaluated at the point.
+    pub fn best_first_stage(
+        &self,
+        dual: &Parallel<BlockDual>,
+        (state, primal): (&State, Option<&Primal>),
+        watch: Watch,
+    ) -> Result<Option<FirstStage>, Error> {
+        let mut copies = copies_of(self, state);
+        if copies.iter().any(Vec::is_empty) {
+            let values = dual.components().solutions(state.point(), self.blocks().columns())?;
+            copies = self.copies(&values).map(|copy| vec![self.rounded(copy)]).collect();
+        }
+        let mean = primal
+            .map(|primal| self.rounded(self.mean_first_stage(primal).into_iter().map(|(_, value)| value).collect()));
+        let mut search = Search::new(self, watch)?;
+        search.run(candidates(self, mean, &copies));
+        Ok(search.found())
+    }
 }
 
 /// A candidate with the bounds that the linear relaxations give for each scenario, times probabilities.

@@ -5,17 +5,14 @@
 
 use std::path::Path;
 
-use bundlenet::{Parallel, Primal, State};
+use bundlenet::Primal;
 
 use crate::blocks::Blocks;
-use crate::dual::BlockDual;
 use crate::error::{Error, few};
-use crate::first_stage::{FirstStage, Search, candidates, copies_of};
 use crate::general::General;
 use crate::model::{Column, Model, Row};
 use crate::scenario::Scenario;
 use crate::structure::Structure;
-use crate::watch::Watch;
 use crate::{folder, smps};
 
 /// Largest distance of the sum of probabilities from 1 that is corrected.
@@ -38,9 +35,6 @@ pub struct TwoStage {
 }
 
 impl TwoStage {
-    /// Part of a limit of time to keep for [`TwoStage::best_first_stage`].
-    pub const SEARCH_SHARE: f64 = 0.25;
-
     /// Reads an SMPS program `model.cor`, with `.tim` and `.sto` beside it; plain or gzip.
     ///
     /// # Errors
@@ -109,7 +103,7 @@ impl TwoStage {
     }
 
     /// First-stage values of each scenario among values of the extensive form.
-    fn copies<'a>(&'a self, values: &'a [f64]) -> impl Iterator<Item = Vec<f64>> + 'a {
+    pub(crate) fn copies<'a>(&'a self, values: &'a [f64]) -> impl Iterator<Item = Vec<f64>> + 'a {
         let scenarios = self.offsets.iter().zip(&self.places);
         scenarios.map(|(offset, places)| places.iter().map(|place| values[offset + place]).collect())
     }
@@ -123,30 +117,6 @@ impl TwoStage {
             mean.iter_mut().zip(copy).for_each(|(mean, value)| *mean += scenario.probability * value);
         }
         self.first_stage.iter().cloned().zip(mean).collect()
-    }
-
-    /// Searches for a first-stage solution that is feasible for all scenarios. Candidates are the mean of a convex
-    /// combination, with whole columns rounded, and the solutions of the scenarios behind the cuts of the run, or at the
-    /// best point if there are none. `None` if no candidate is feasible for all scenarios within the limit of time.
-    ///
-    /// # Errors
-    /// If there are no cuts, and the dual cannot be evaluated at the point.
-    pub fn best_first_stage(
-        &self,
-        dual: &Parallel<BlockDual>,
-        (state, primal): (&State, Option<&Primal>),
-        watch: Watch,
-    ) -> Result<Option<FirstStage>, Error> {
-        let mut copies = copies_of(self, state);
-        if copies.iter().any(Vec::is_empty) {
-            let values = dual.components().solutions(state.point(), self.blocks.columns())?;
-            copies = self.copies(&values).map(|copy| vec![self.rounded(copy)]).collect();
-        }
-        let mean = primal
-            .map(|primal| self.rounded(self.mean_first_stage(primal).into_iter().map(|(_, value)| value).collect()));
-        let mut search = Search::new(self, watch)?;
-        search.run(candidates(self, mean, &copies));
-        Ok(search.found())
     }
 
     /// First-stage values with whole columns rounded.

@@ -16,44 +16,13 @@ pub(super) fn find(instance: &Assignment, convex: &Placement) -> Option<Placemen
     let starts = [by_shares(instance, convex), by_worth(instance), by_weight(instance)];
     let improved = starts.into_iter().map(|order| {
         let mut plan = Plan::new(instance, order);
-        plan.improve(&|| false);
+        plan.improve();
         plan
     });
-    let complete = improved.filter(|plan| instance.sense() == Sense::Maximize || plan.is_complete());
+    let complete =
+        improved.filter(|plan| instance.sense() == Sense::Maximize || plan.places.iter().all(Option::is_some));
     let best = complete.max_by(|one, other| one.total().total_cmp(&other.total()))?;
     Some(Placement::of_places(instance, &best.places))
-}
-
-/// A placement of every item, and a second place for single items: room is left for it there, or made by moving
-/// another item. So each item can be assigned twice while all others stay assigned.
-#[derive(Clone, Debug)]
-pub(super) struct Doubles {
-    /// The bin of every item.
-    pub(super) places: Vec<usize>,
-    /// The second place of every item, if one was found.
-    pub(super) seconds: Vec<Option<Second>>,
-}
-
-/// A second place of an item.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Second {
-    pub(super) bin: usize,
-    /// An item that leaves this bin to make room, and its new bin.
-    pub(super) moved: Option<(usize, usize)>,
-}
-
-impl Doubles {
-    /// Those of a feasible placement close to the given shares, if one is found before `is_over`.
-    pub(super) fn find(instance: &Assignment, convex: &Placement, is_over: &dyn Fn() -> bool) -> Option<Self> {
-        let mut plan = Plan::new(instance, by_shares(instance, convex));
-        plan.improve(is_over);
-        if !plan.is_complete() {
-            return None;
-        }
-        let moves: Vec<(Option<usize>, f64)> = (0..instance.items()).map(|item| plan.best_move(item)).collect();
-        let seconds = (0..instance.items()).map(|item| plan.second(item, &moves)).collect();
-        Some(Self { places: plan.places.iter().copied().flatten().collect(), seconds })
-    }
 }
 
 /// Items and bins by falling shares, then worth.
@@ -157,36 +126,13 @@ impl<'a> Plan<'a> {
         (best.0, best.1 - self.worth(item, here))
     }
 
-    /// Whether every item has a bin.
-    fn is_complete(&self) -> bool {
-        self.places.iter().all(Option::is_some)
-    }
-
-    /// The best second place of an item. `moves` are the best moves of all items.
-    fn second(&self, item: usize, moves: &[(Option<usize>, f64)]) -> Option<Second> {
-        let free = (0..self.instance.bins())
-            .filter(|&bin| self.weight(item, bin) <= self.left[bin])
-            .map(|bin| (self.worth(item, Some(bin)), Second { bin, moved: None }));
-        let made = moves.iter().enumerate().filter_map(|(other, &(to, gain))| {
-            let (bin, to) = (self.places[other]?, to?);
-            let has_room = self.weight(item, bin) <= self.left[bin] + self.weight(other, bin);
-            has_room.then(|| (gain + self.worth(item, Some(bin)), Second { bin, moved: Some((other, to)) }))
-        });
-        // An item is in a bin at most once.
-        let others = free.chain(made).filter(|(_, second)| self.places[item] != Some(second.bin));
-        others.max_by(|one, other| one.0.total_cmp(&other.0)).map(|(_, second)| second)
-    }
-
     /// Moves items, swaps them, and makes room for one by moving another, as long as that pays.
-    fn improve(&mut self, is_over: &dyn Fn() -> bool) {
+    fn improve(&mut self) {
         // A gain within round-off does not count: the search has to end.
         let least = 1e-9 * (0..self.places.len()).map(|item| self.best_worth(item).abs()).fold(0.0, f64::max);
         for _ in 0..ROUNDS {
             let mut is_better = false;
             for item in 0..self.places.len() {
-                if is_over() {
-                    return;
-                }
                 let (place, gain) = self.best_move(item);
                 if gain > least {
                     self.put(item, place);
@@ -232,38 +178,5 @@ impl<'a> Plan<'a> {
         self.put(other, here);
         self.put(item, place);
         true
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::{Family, Generator, Problem};
-
-    /// With its second place, an item is in two bins, every other item is in one, and no bin is too full.
-    #[test]
-    fn items_fit_twice() {
-        for family in [Family::GaYagiuraC, Family::GaYagiuraD, Family::GaYagiuraE] {
-            let Problem::Assignment(instance) = Generator::new(family, 3).instance(0).unwrap().problem else {
-                unreachable!("the family is one of assignment")
-            };
-            let convex = find(&instance, &Placement::of_places(&instance, &vec![None; instance.items()])).unwrap();
-            let doubles = Doubles::find(&instance, &convex, &|| false).unwrap();
-            let found = doubles.seconds.iter().enumerate().filter_map(|(item, second)| Some((item, (*second)?)));
-            for (item, Second { bin, moved }) in found {
-                let mut places = doubles.places.clone();
-                assert_ne!(places[item], bin);
-                if let Some((other, to)) = moved {
-                    assert_eq!(places[other], bin);
-                    places[other] = to;
-                }
-                let mut loads = vec![0; instance.bins()];
-                places.iter().enumerate().for_each(|(item, &bin)| loads[bin] += instance.weights(bin)[item]);
-                loads[bin] += instance.weights(bin)[item];
-                assert!(loads.iter().zip(instance.capacities()).all(|(load, capacity)| load <= capacity), "{family:?}");
-            }
-            let share = doubles.seconds.iter().flatten().count() as f64 / instance.items() as f64;
-            assert!(share > 0.5, "{family:?}: {share}");
-        }
     }
 }

@@ -4,7 +4,6 @@
 //! combinations of the bins' solutions lie in the hulls, and remain there if the share of an item is reduced. Only the
 //! assignment constraints may be violated.
 
-use super::feasible::{self, Doubles, Second};
 use super::{Assignment, AssignmentDual};
 use crate::knapsack::BinaryKnapsack;
 use crate::{Recovered, Violation};
@@ -98,16 +97,6 @@ impl Placement {
         violation
     }
 
-    /// The missing part of every item; negative if it is assigned more than once.
-    fn missing(&self) -> impl Iterator<Item = f64> {
-        self.shares.chunks_exact(self.bins).map(|shares| 1.0 - shares.iter().sum::<f64>())
-    }
-
-    /// Whether every item is assigned, up to round-off.
-    fn is_complete(&self) -> bool {
-        self.missing().all(|missing| missing <= ROUND_OFF)
-    }
-
     /// The shares as the slopes of the bins' cuts.
     fn aggregate(&self, instance: &Assignment) -> Lines {
         let mut aggregate = Lines::new();
@@ -127,7 +116,7 @@ impl Assignment {
         let mut dual = AssignmentDual::new(self);
         dual.prove(&convex.aggregate(self));
         let relaxed = dual.proof().cloned();
-        let feasible = feasible::find(self, &convex);
+        let feasible = super::feasible::find(self, &convex);
         Recovered { violation: convex.violation(self), convex, relaxed, feasible }
     }
 }
@@ -137,8 +126,6 @@ impl Assignment {
 pub(super) struct Recovery {
     solution: Placement,
     is_complete: bool,
-    /// A feasible placement with second places of items; `None` before the first search.
-    doubles: Option<Option<Doubles>>,
     covering: Covering,
     /// Bins in the order in which an item leaves them.
     order: Vec<u32>,
@@ -161,7 +148,6 @@ impl Recovery {
         Self {
             solution: Placement { bins, shares: vec![0.0; items * bins], value: 0.0 },
             is_complete: false,
-            doubles: None,
             covering: Covering::Unknown,
             order: Vec::with_capacity(bins),
         }
@@ -187,10 +173,7 @@ impl Recovery {
         self.load(instance, aggregate);
         self.is_complete = match instance.sense() {
             Sense::Maximize => true,
-            Sense::Minimize => {
-                self.double(instance, is_over);
-                self.cover(instance, knapsack, is_over)
-            }
+            Sense::Minimize => self.cover(instance, knapsack, is_over),
         };
         if self.is_complete {
             self.price(instance);
@@ -212,48 +195,13 @@ impl Recovery {
         self.solution.shares.iter_mut().for_each(|share| *share = share.min(1.0));
     }
 
-    /// Mixes in feasible placements with one item twice: for each item that has a second place, the portion that it
-    /// misses.
-    fn double(&mut self, instance: &Assignment, is_over: &dyn Fn() -> bool) {
-        if self.solution.is_complete() {
-            return;
-        }
-        let Self { solution, doubles, .. } = self;
-        let Some(Doubles { places, seconds }) =
-            doubles.get_or_insert_with(|| Doubles::find(instance, solution, is_over))
-        else {
-            return;
-        };
-        let bins = instance.bins();
-        let portions: Vec<(usize, f64, Second)> = solution
-            .missing()
-            .zip(seconds.iter())
-            .enumerate()
-            .filter_map(|(item, (missing, second))| Some((item, missing, (*second)?)))
-            .filter(|(_, missing, _)| *missing > 0.0)
-            .collect();
-        let all: f64 = portions.iter().map(|(_, portion, _)| portion).sum();
-        if all > 1.0 {
-            return;
-        }
-        solution.shares.iter_mut().for_each(|share| *share *= 1.0 - all);
-        places.iter().enumerate().for_each(|(item, bin)| solution.shares[item * bins + bin] += all);
-        for (item, portion, Second { bin, moved }) in portions {
-            solution.shares[item * bins + bin] += portion;
-            if let Some((other, to)) = moved {
-                solution.shares[other * bins + bin] -= portion;
-                solution.shares[other * bins + to] += portion;
-            }
-        }
-    }
-
     /// Mixes in the least portion of a covering that assigns every item; false if there is no covering.
     fn cover(&mut self, instance: &Assignment, knapsack: &mut BinaryKnapsack, is_over: &dyn Fn() -> bool) -> bool {
-        if self.solution.is_complete() {
-            return true;
-        }
         let bins = instance.bins();
         let total = |shares: &[f64]| shares.iter().sum::<f64>();
+        if self.solution.shares.chunks_exact(bins).all(|shares| total(shares) >= 1.0 - ROUND_OFF) {
+            return true;
+        }
         if matches!(self.covering, Covering::Unknown | Covering::Preliminary(_)) {
             self.covering = find_covering(instance, knapsack, is_over);
         }

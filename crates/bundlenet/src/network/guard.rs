@@ -144,10 +144,10 @@ impl Watch {
             Some(exact) => exact,
             None => {
                 bundle.hand_over(&self.best);
+                (proposal.aggregate, proposal.centre_policy) = (None, CentrePolicy::Hard);
                 QuadraticProposer::new(self.proximity(guard), domain, bundle.dim())
             }
         };
-        (proposal.aggregate, proposal.centre_policy) = (None, CentrePolicy::Hard);
         self.exact.insert(exact).propose(bundle, proposal, patience);
     }
 
