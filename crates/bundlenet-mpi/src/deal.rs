@@ -2,15 +2,16 @@
 //!
 //! Times of such components, as MIP blocks, vary from call to call, so shares that are balanced by earlier times are not
 //! balanced by these. Rank 0 deals between its own components. Another rank has some in hand beside the one that it
-//! evaluates, so it does not wait; the fewer are left, the fewer it has. Memories of components are on rank 0 between calls: each travels with its component
-//! there and back.
+//! evaluates, so it does not wait; the fewer are left, the fewer it has. Memories of components are on rank 0 between
+//! calls: each travels with its component there and back.
 
 use std::collections::VecDeque;
 
 use bundlenet::{Parts, SumOracle};
 use mpi::traits::{Communicator, Destination, Source};
 
-use crate::distributed::{Answer, Helper, Terms, receive_into};
+use crate::answer::{Answer, receive_into};
+use crate::helper::{Helper, Terms};
 use crate::world::{communicator, rank_number};
 
 /// The number that ends a call.

@@ -4,29 +4,24 @@
 //!
 //! Rank 0 runs the method. For each evaluation it sends one message to all: the request and the point. Every rank
 //! evaluates its share and sends three messages back: values, and the coordinates and entries of all subgradients. The
-//! latter two are sent and received as they lie in memory. Results are put together in the order of the components, so they do
-//! not depend on the shares.
-
-use std::time::Instant;
+//! latter two are sent and received as they lie in memory. Results are put together in the order of the components, so
+//! they do not depend on the shares.
 
 use bundlenet::{
     Domain, Interval, Lines, Minorants, Oracle, OracleError, Parts, Primal, PrimalOracle, Sense, Solutions,
     StructuredOracle, SumOracle,
 };
-use mpi::datatype::traits::Equivalence;
-use mpi::topology::Process;
-use mpi::traits::{Communicator, Destination, Root, Source};
+use mpi::traits::{Communicator, Destination, Root};
 
+use crate::answer::{Answer, FAILED, first_failure, receive_entries, receive_into};
 use crate::deal::{Deal, play};
+use crate::helper::{Helper, Terms};
 use crate::shares::Shares;
-use crate::wire::{Columns, Gathered, Numbers, Results, Words, are_plain, put_columns, put_records, put_text};
+use crate::wire::{Gathered, Results};
 use crate::world::{World, communicator, rank_number};
 
 /// Time that an evaluation over ranks takes beside the evaluation of components, in seconds.
 const OVERHEAD: f64 = 50e-6;
-
-/// Components that a rank with several threads evaluates in one call, for each thread.
-const PER_THREAD: usize = 8;
 
 /// Words of a request before the point.
 const HEAD: usize = 4;
@@ -41,15 +36,6 @@ const DEALT: u64 = 3;
 const SOLUTIONS: u64 = 1;
 const SHARES: u64 = 2;
 const TIMES: u64 = 4;
-
-/// First word of an answer: its results are columns, it failed, or its results are records.
-const PLAIN: u64 = 0;
-const FAILED: u64 = 1;
-const RECORDS: u64 = 2;
-
-/// Words of an answer before the results: its kind, and the numbers of components and of entries of all their
-/// subgradients.
-const ANSWER_HEAD: usize = 3;
 
 /// Factor by which `ranks` ranks shorten an evaluation of a sum, as far as its stated work tells; at most 1 where ranks
 /// do not pay.
@@ -69,9 +55,9 @@ pub fn gain(oracle: &dyn SumOracle, ranks: usize) -> f64 {
 ///
 /// Results are the same, bit by bit, as those of the oracle alone. Shares are balanced by measured times between two
 /// evaluations. Components of a millisecond and more are dealt within an evaluation, if ranks have one thread each:
-/// whoever is free gets the next one. Components that remember their evaluations take their memory with them ([`Parts::WithMemory`]) or stay
-/// where they are ([`Parts::InOnePlace`]). An oracle that evaluates all of
-/// its components in one call ([`Parts::Together`]) does so on rank 0 alone.
+/// whoever is free gets the next one. Components that remember their evaluations take their memory with them
+/// ([`Parts::WithMemory`]) or stay where they are ([`Parts::InOnePlace`]). An oracle that evaluates all of its components
+/// in one call ([`Parts::Together`]) does so on rank 0 alone.
 pub struct Distributed<'a> {
     world: &'a World,
     oracle: &'a mut dyn SumOracle,
@@ -93,28 +79,6 @@ pub struct Distributed<'a> {
     further: Solutions,
     further_cuts: usize,
     helper: Helper,
-}
-
-/// The answer of a rank.
-#[derive(Clone, Default)]
-pub(crate) struct Answer {
-    words: Vec<u64>,
-    /// Of all subgradients. Those of the own share stay in the [`Helper`].
-    coordinates: Vec<u32>,
-    entries: Vec<f64>,
-}
-
-/// Memory for the evaluation of a share.
-#[derive(Default)]
-pub(crate) struct Helper {
-    /// Of the whole share.
-    minorants: Minorants,
-    /// Of the components that are evaluated at once.
-    part: Minorants,
-    solutions: Solutions,
-    share: Vec<usize>,
-    /// Times of the components, if they are taken.
-    seconds: Vec<f64>,
 }
 
 impl<'a> Distributed<'a> {
@@ -293,96 +257,6 @@ impl<'a> Distributed<'a> {
     }
 }
 
-impl Answer {
-    pub(crate) fn is_failure(&self) -> bool {
-        self.words.first() == Some(&FAILED)
-    }
-
-    /// The error that a failure is.
-    fn failure(&self, rank: usize) -> OracleError {
-        let (component, message) = (self.words[1], Words(&self.words[2..]).text());
-        format!("rank {rank}, component {component}: {message}").into()
-    }
-
-    /// Sends the answer with the subgradients. There is no message of those if there are none.
-    pub(crate) fn send(&self, process: &Process<'_>) {
-        process.send(&self.words[..]);
-        if !self.entries.is_empty() {
-            process.send(&self.coordinates[..]);
-            process.send(&self.entries[..]);
-        }
-    }
-
-    /// Receives an answer with the subgradients.
-    pub(crate) fn receive(&mut self, process: &Process<'_>) {
-        receive_into(process, &mut self.words);
-        self.receive_rest(process);
-    }
-
-    /// Receives the subgradients.
-    fn receive_rest(&mut self, process: &Process<'_>) {
-        let count = self.entry_count();
-        self.coordinates.resize(count, 0);
-        self.entries.resize(count, 0.0);
-        receive_entries(process, &mut self.coordinates, &mut self.entries);
-    }
-
-    /// Whether its results are columns.
-    fn is_plain(&self) -> bool {
-        self.words.first() == Some(&PLAIN)
-    }
-
-    /// A number of its head; 0 for a failure.
-    fn head(&self, place: usize) -> usize {
-        let word = self.words.get(place).filter(|_| !self.is_failure());
-        word.and_then(|&word| usize::try_from(word).ok()).unwrap_or(0)
-    }
-
-    fn component_count(&self) -> usize {
-        self.head(1)
-    }
-
-    /// Number of entries of all subgradients.
-    fn entry_count(&self) -> usize {
-        self.head(2)
-    }
-
-    fn columns(&self) -> Columns<'_> {
-        Columns::new(self.words.get(ANSWER_HEAD..).unwrap_or_default(), self.component_count())
-    }
-
-    fn results(&self) -> Results<'_> {
-        let numbers = match self.is_plain() {
-            true => Numbers::Columns(self.columns()),
-            false => Numbers::Records(Words(self.words.get(ANSWER_HEAD..).unwrap_or_default())),
-        };
-        Results { numbers, coordinates: &self.coordinates, entries: &self.entries }
-    }
-}
-
-/// The failure of the first component in order that failed.
-fn first_failure(answers: &[Answer]) -> Result<(), OracleError> {
-    let failed = answers.iter().enumerate().filter(|(_, answer)| answer.is_failure());
-    let first = failed.min_by_key(|(_, answer)| answer.words.get(1).copied());
-    first.map_or(Ok(()), |(rank, answer)| Err(answer.failure(rank)))
-}
-
-/// Receives coordinates and entries of subgradients. There is no message if there are none.
-fn receive_entries(process: &Process<'_>, coordinates: &mut [u32], entries: &mut [f64]) {
-    if !entries.is_empty() {
-        process.receive_into(coordinates);
-        process.receive_into(entries);
-    }
-}
-
-/// Receives a message of any length.
-pub(crate) fn receive_into<T: Equivalence + Clone + Default>(process: &Process<'_>, list: &mut Vec<T>) {
-    let (message, status) = process.matched_probe();
-    let count = usize::try_from(status.count(T::equivalent_datatype())).unwrap_or(0);
-    list.resize(count, T::default());
-    message.matched_receive_into(&mut list[..]);
-}
-
 /// Sends what components remember from where they were to where they are, if they do. All ranks call it. They send and
 /// receive in the order of the components, so no two wait for each other.
 fn move_memories(oracle: &mut dyn SumOracle, before: &[u32], after: &[u32], rank: u32) {
@@ -399,150 +273,6 @@ fn move_memories(oracle: &mut dyn SumOracle, before: &[u32], after: &[u32], rank
             receive_into(&process(from), &mut memory);
             oracle.set_memory(component, &memory);
         }
-    }
-}
-
-/// How a share is evaluated.
-#[derive(Clone, Copy)]
-pub(crate) struct Terms {
-    rank: u32,
-    keeps_solutions: bool,
-    /// Whether the time of each component is taken.
-    is_measured: bool,
-}
-
-impl Helper {
-    /// Chooses the components of a rank among all, or among the given ones.
-    fn choose(&mut self, owners: &[u32], rank: u32, which: Option<&[usize]>) {
-        self.share.clear();
-        match which {
-            None => self.share.extend((0..owners.len()).filter(|&component| owners[component] == rank)),
-            Some(which) => self.share.extend(which.iter().copied().filter(|&component| owners[component] == rank)),
-        }
-    }
-
-    /// Evaluates the share and writes the answer, but for the subgradients.
-    fn evaluate(&mut self, oracle: &mut dyn SumOracle, point: &[f64], terms: Terms, answer: &mut Vec<u64>) {
-        answer.clear();
-        answer.extend([PLAIN, 0, 0]);
-        self.minorants.clear();
-        self.seconds.clear();
-        let share = std::mem::take(&mut self.share);
-        let at_once = match rayon::current_num_threads() {
-            _ if !terms.is_measured => share.len().max(1),
-            1 => 1,
-            threads => PER_THREAD * threads,
-        };
-        for components in share.chunks(at_once) {
-            let begin = Instant::now();
-            if let Err((component, error)) = self.evaluate_some(oracle, components, point, terms) {
-                answer.clear();
-                answer.extend([FAILED, component as u64]);
-                put_text(answer, &error.to_string());
-                break;
-            }
-            let seconds = begin.elapsed().as_secs_f64() / components.len() as f64;
-            self.take_part(terms.is_measured.then_some(seconds), answer);
-        }
-        self.share = share;
-        match answer[0] {
-            FAILED => return,
-            PLAIN => put_columns(answer, &self.minorants, &self.seconds),
-            _ => {}
-        }
-        answer[1] = self.minorants.len() as u64;
-        answer[2] = self.minorants.subgradients().0.len() as u64;
-    }
-
-    /// Evaluates one component and writes the whole answer.
-    pub(crate) fn evaluate_one(
-        &mut self,
-        oracle: &mut dyn SumOracle,
-        component: usize,
-        point: &[f64],
-        terms: Terms,
-        answer: &mut Answer,
-    ) {
-        self.share.clear();
-        self.share.push(component);
-        self.evaluate(oracle, point, terms, &mut answer.words);
-        answer.coordinates.clear();
-        answer.entries.clear();
-        if !answer.is_failure() {
-            let (coordinates, entries) = self.minorants.subgradients();
-            answer.coordinates.extend_from_slice(coordinates);
-            answer.entries.extend_from_slice(entries);
-        }
-    }
-
-    /// Adds the components that were evaluated at once to the share. Records are written as soon as one is needed.
-    fn take_part(&mut self, seconds: Option<f64>, answer: &mut Vec<u64>) {
-        if answer[0] == PLAIN && !are_plain(&self.part, &self.solutions) {
-            answer[0] = RECORDS;
-            put_records(answer, &self.seconds, &self.minorants, &Solutions::new());
-        }
-        let first = self.seconds.len();
-        if let Some(seconds) = seconds {
-            self.seconds.resize(first + self.part.len(), seconds);
-        }
-        if answer[0] == RECORDS {
-            put_records(answer, &self.seconds[first..], &self.part, &self.solutions);
-        }
-        if self.minorants.is_empty() {
-            std::mem::swap(&mut self.minorants, &mut self.part);
-        } else {
-            self.minorants.append(&self.part);
-        }
-    }
-
-    /// Evaluates some components; an error with the first one that failed.
-    fn evaluate_some(
-        &mut self,
-        oracle: &mut dyn SumOracle,
-        components: &[usize],
-        point: &[f64],
-        terms: Terms,
-    ) -> Result<(), (usize, OracleError)> {
-        self.part.clear();
-        self.solutions.clear();
-        if let Err(error) = oracle.evaluate_some(components, point, &mut self.part) {
-            return Err(self.find_failure(oracle, components, point, error));
-        }
-        let (expected, found) = (components.len(), self.part.len());
-        if found != expected {
-            let message = format!("expected {expected} minorants, found {found} on rank {}", terms.rank);
-            return Err((components[0], message.into()));
-        }
-        if let Some(primal) = oracle.as_primal().filter(|_| terms.keeps_solutions) {
-            primal.write_solutions(&mut self.solutions);
-            let further = self.part.more().count();
-            let found = self.solutions.len();
-            if found != expected && found != expected + further {
-                let message = format!("expected {expected} primal solutions, found {found}");
-                return Err((components[0], message.into()));
-            }
-        }
-        Ok(())
-    }
-
-    /// The component that failed in a call for several.
-    fn find_failure(
-        &mut self,
-        oracle: &mut dyn SumOracle,
-        components: &[usize],
-        point: &[f64],
-        error: OracleError,
-    ) -> (usize, OracleError) {
-        if let [component] = components {
-            return (*component, error);
-        }
-        for &component in components {
-            self.part.clear();
-            if let Err(error) = oracle.evaluate_some(&[component], point, &mut self.part) {
-                return (component, error);
-            }
-        }
-        (components[0], error)
     }
 }
 

@@ -29,8 +29,10 @@
 // No panic reaches a user but as the end of the job, and results go where the caller wants them.
 #![warn(clippy::unwrap_used, clippy::expect_used, clippy::print_stdout, clippy::print_stderr)]
 
+mod answer;
 mod deal;
 mod distributed;
+mod helper;
 mod jobs;
 mod shares;
 mod wire;
