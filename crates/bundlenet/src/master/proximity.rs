@@ -88,9 +88,10 @@ mod components {
     /// Number of steps in which the length follows that rule alone. In step `t` after them it falls by `SETTLING / t` of
     /// what the rule says.
     pub(super) const SETTLING: f64 = 10.0;
-    /// The length then grows by `UP` after a serious step with `sigma < STEEP eta |w|^2`: the subgradient of the model is
+    /// The length then grows by `LONGER` after a serious step with `sigma < STEEP eta |w|^2`: the subgradient of the model is
     /// far from 0, and a longer step promises much more.
     pub(super) const STEEP: f64 = 10.0;
+    pub(super) const LONGER: f64 = 1.2;
     /// Factor on the minimum of the parabola, for the new centre. The value of the centre is only an upper bound.
     pub(super) const BEYOND_PARABOLA: f64 = 1.5;
 }
@@ -262,7 +263,7 @@ impl Proximity {
     /// less, like a running mean, and grows while much longer steps promise much more. The directions of inaccurate
     /// solves allow shorter steps only.
     fn component_factor(&self, step: &Step<'_>) -> f64 {
-        use components::{BEYOND_REACH, FACTORS, SETTLING, STEEP};
+        use components::{BEYOND_REACH, FACTORS, LONGER, SETTLING, STEEP};
         let reach = step.sight.reach.unwrap_or(1.0);
         if self.steps == 0 {
             let found = if reach <= 1.0 { reach } else { secant(step) };
@@ -270,12 +271,12 @@ impl Proximity {
         }
         let factor = (BEYOND_REACH * reach).clamp(FACTORS.0, FACTORS.1).sqrt();
         let settled = SETTLING / self.steps as f64;
-        if settled > 1.0 || factor >= UP || !step.proposal.is_accurate {
+        if settled > 1.0 || factor >= LONGER || !step.proposal.is_accurate {
             return factor;
         }
         let Proposal { eta, norm_squared, sigma, .. } = *step.proposal;
         let grows = step.is_serious && sigma < STEEP * eta * norm_squared;
-        if grows { UP } else { factor.max(1.0 - (1.0 - factor) * settled) }
+        if grows { LONGER } else { factor.max(1.0 - (1.0 - factor) * settled) }
     }
 }
 
