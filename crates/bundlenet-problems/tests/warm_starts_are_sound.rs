@@ -164,8 +164,8 @@ fn facility_locations_that_change_are_solved_from_what_is_left() {
     let mut stream = stream(29);
     let settings = settings(bundle(Cuts::Component));
     let mut repriced = 0;
-    // Steps of cold starts and of warm starts, and warm starts with more steps than the cold one.
-    let (mut steps, mut longer) = ([0, 0], 0);
+    // Steps of cold starts and of warm starts.
+    let mut steps = [0, 0];
     for index in 0..6 {
         let problem = Generator::new(Family::Cfl20x50, 3).instance(index).unwrap().problem;
         let mut state = State::new();
@@ -179,12 +179,12 @@ fn facility_locations_that_change_are_solved_from_what_is_left() {
             assert_close(&scratch, &again, 1e-6);
             let points: Vec<Vec<f64>> = (0..3).map(|_| random_point(&mut stream, dual.dim(), 30_000.0)).collect();
             assert_cuts_hold(&mut *dual, &state, &points);
-            longer += usize::from(again.steps > scratch.steps);
+            assert!(again.steps <= scratch.steps, "{} and {}", again.steps, scratch.steps);
             steps = [steps[0] + scratch.steps, steps[1] + again.steps];
             repriced += again.reuse.map_or(0, |reuse| reuse.repriced());
         }
     }
-    assert!(repriced > 0 && longer <= 1 && 2 * steps[1] < steps[0], "{steps:?} {longer}");
+    assert!(repriced > 0 && 2 * steps[1] < steps[0], "{steps:?}");
 }
 
 /// After a change of the data cuts are valid, the optimum is that of a cold start, certificates are true, and steps are saved.
