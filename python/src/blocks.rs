@@ -129,6 +129,9 @@ impl Blocks {
         let share = if matches!(self.content, Content::Stages(_)) { 1.0 - TwoStage::SEARCH_SHARE } else { 1.0 };
         settings.limits.seconds = left(share);
         let mut dual = self.blocks().dual(watch(share)).map_err(exception)?;
+        if let Some(relaxation) = &relaxation {
+            dual.components().set_relaxation(relaxation);
+        }
         let from = start.as_deref().or(relaxation.as_ref().map(|it| it.multipliers.as_slice()));
         let mut state = from.map_or_else(State::new, State::at);
         let outcome = run(py, &mut dual, None, settings, callback.as_ref(), threads, Some(&mut state))?;

@@ -6,7 +6,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
 use bundlenet::{Components, Oracle, Primal, Settings};
-use bundlenet_mip::{BlockDual, Blocks, Candidate, Model, Structure, TwoStage, Watch, candidates};
+use bundlenet_mip::{
+    BlockDual, Blocks, Candidate, LinkingColumns, Model, Relaxation, Structure, TwoStage, Watch, candidates,
+    linking_columns,
+};
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
@@ -21,6 +24,12 @@ const LEAST_SECONDS: f64 = 1e-3;
 
 /// Candidates that `inspect` shows.
 const MOST_SHOWN: usize = 5;
+
+/// Letters of a pattern that are shown, at most. A longer one lists the names of many rows.
+const LONGEST_PATTERN: usize = 200;
+
+/// Names of linking columns that are shown.
+const MOST_NAMES: usize = 4;
 
 /// The description of a model file.
 pub(crate) struct Description {
@@ -51,7 +60,7 @@ fn structure(file: &Path, model: &Model, options: &BlockOptions) -> Result<Struc
             let first = first.ok_or_else(|| {
                 Failure::input(format!("{}: expected rows whose removal leaves blocks, found none", file.display()))
             })?;
-            output::note(&format!("bundlenet: {}: --relax '{}'", file.display(), first.pattern));
+            output::note(&format!("bundlenet: {}: {}", file.display(), candidate_text(&first)));
             Ok(first.structure().clone())
         }
         (None, Some(pattern)) => Ok(Structure::of_pattern(model, pattern).map_err(|error| error.in_file(file))?),
@@ -140,10 +149,14 @@ pub(crate) fn solve(
     // The mean of the first-stage solutions needs them.
     settings.primal |= is_staged && settings.method.has_primal();
     let mut dual = blocks.dual(until)?;
+    if let Some(relaxation) = &relaxation {
+        dual.components().set_relaxation(relaxation);
+    }
     let names: Vec<String> =
         blocks.named_multipliers(&vec![0.0; dual.dim()]).map(|(name, _)| name.to_string()).collect();
     let progress = (!modes.is_quiet).then(|| show_progress(dual.components()));
-    let solved = run(&mut dual, &program.sizes(), Start { names: &names, point: start }, &settings)?;
+    let solved = run(&mut dual, &program.sizes(), Start { names: &names, point: start }, &settings);
+    let solved = solved.map_err(|failure| failed(file, failure, seconds.and(relaxation.as_ref())))?;
     drop(progress);
     let Some(Outcome { solution, state, unsaved }) = solved else { return Ok(None) };
     let primal = solution.primal.as_ref();
@@ -175,6 +188,13 @@ pub(crate) fn solve(
     report.set_safe_bound(safe);
     (report.unsaved, report.blocks) = (unsaved, Some(fields));
     Ok(Some(report))
+}
+
+/// A failure of a run with the name of the file. With a limit of time, the bound of the linear relaxation may be all that
+/// there is.
+fn failed(file: &Path, failure: Failure, known: Option<&Relaxation>) -> Failure {
+    let known = known.map_or_else(String::new, |it| format!("; the linear relaxation has the bound {}", it.bound));
+    failure.of(&file.display().to_string()).with(|message| message + &known)
 }
 
 /// Prints the number of blocks that are done while a call takes long.
@@ -263,12 +283,12 @@ impl Description {
         let values: Vec<Value> = shown.iter().map(candidate_json).collect();
         self.json.insert("candidates".to_string(), values.into());
         if shown.is_empty() {
-            self.rows.push((
-                "candidates",
-                "none: no group of rows with similar names or equal entries leaves blocks".into(),
-            ));
+            self.rows.push(("candidates", "none: no rows were found whose removal leaves blocks".into()));
         }
         self.rows.extend(shown.iter().map(|it| ("candidate", candidate_text(it))));
+        let columns = linking_columns(model, &found);
+        self.rows.extend(columns.iter().map(|it| ("columns", linking_text(it))));
+        self.json.insert("linking_columns".to_string(), columns.as_ref().map_or(Value::Null, linking_json));
     }
 
     /// Sizes, relaxed rows and blocks.
@@ -322,13 +342,36 @@ fn candidate_json(it: &Candidate) -> Value {
     })
 }
 
+/// Begins with the option that asks for the candidate.
 fn candidate_text(it: &Candidate) -> String {
     let gain = if it.may_gain { "" } else { "; no better than the LP bound" };
+    let pattern = if it.pattern.len() <= LONGEST_PATTERN {
+        format!("--relax '{}'", it.pattern)
+    } else {
+        "rows by name (--json lists them)".to_string()
+    };
     format!(
-        "--relax '{}': {} relaxed rows, {} blocks, the largest with {:.1} % of all entries{gain}",
-        it.pattern,
+        "{pattern}: {} relaxed rows, {} blocks, the largest with {:.1} % of all entries{gain}",
         it.relaxed_rows,
         it.blocks,
         100.0 * it.largest_share
+    )
+}
+
+fn linking_json(it: &LinkingColumns) -> Value {
+    json!({ "names": it.names, "blocks": it.blocks, "largest_share": it.largest_share })
+}
+
+/// Relaxed rows do not split such a model, so the text says what does.
+fn linking_text(it: &LinkingColumns) -> String {
+    let names: Vec<&str> = it.names.iter().take(MOST_NAMES).map(String::as_str).collect();
+    let more = if it.names.len() > MOST_NAMES { ", ..." } else { "" };
+    format!(
+        "{} columns link {} blocks, the largest with {:.1} % of all entries ({}{more}): give each block its own copies of \
+         them, and relax the rows that make copies equal",
+        it.names.len(),
+        it.blocks,
+        100.0 * it.largest_share,
+        names.join(", ")
     )
 }

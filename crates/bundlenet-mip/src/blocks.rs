@@ -8,6 +8,7 @@ use crate::error::Error;
 use crate::highs::{Ending, Highs};
 use crate::model::{Column, Model};
 use crate::propagate::fill_bounds;
+use crate::relaxation::Relaxation;
 use crate::structure::{Part, Structure};
 use crate::watch::Watch;
 
@@ -22,16 +23,6 @@ pub struct Blocks {
     multipliers: Multipliers,
     blocks: Vec<Block>,
     filled_bounds: usize,
-}
-
-/// The linear relaxation of a model.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Relaxation {
-    /// Its value: a bound.
-    pub bound: f64,
-    /// Its duals of the relaxed rows. The value of the Lagrangian dual there is no worse than the bound, up to the
-    /// tolerances of HiGHS.
-    pub multipliers: Vec<f64>,
 }
 
 /// The sides and the limits of the multipliers of relaxed rows. Ranged rows get a slack.
@@ -219,6 +210,7 @@ impl Blocks {
         let rows = self.multipliers.rows.iter().zip(&self.multipliers.limits);
         // Round-off may have the wrong sign.
         let multiplier = |(&row, &(low, high)): (&usize, &(f64, f64))| (sign * found.row_duals[row]).clamp(low, high);
-        Ok(Some(Relaxation { bound: sign * highs.objective() + 0.0, multipliers: rows.map(multiplier).collect() }))
+        let multipliers = rows.map(multiplier).collect();
+        Ok(Some(Relaxation { bound: sign * highs.objective() + 0.0, multipliers, row_duals: found.row_duals }))
     }
 }

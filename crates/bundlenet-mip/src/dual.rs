@@ -17,6 +17,7 @@ use bundlenet::{Answer, Components, Domain, Fingerprint, OracleError, Parts, Sen
 use crate::block::{Block, Kind};
 use crate::error::Error;
 use crate::model::Model;
+use crate::relaxation::Relaxation;
 use crate::solver::Solver;
 use crate::watch::Watch;
 
@@ -88,6 +89,15 @@ impl BlockDual {
             solved: Arc::default(),
             components,
         })
+    }
+
+    /// Tells the blocks the duals of the linear relaxation. A call that is ended early then has a bound that is no worse
+    /// than theirs.
+    pub fn set_relaxation(&self, relaxation: &Relaxation) {
+        for component in &self.components {
+            let duals = component.block.rows.iter().map(|&row| relaxation.row_duals[row]).collect();
+            component.solver.lock().unwrap_or_else(PoisonError::into_inner).set_duals(duals);
+        }
     }
 
     /// Number of blocks that were solved so far, for a display of progress.

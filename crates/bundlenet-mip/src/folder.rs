@@ -66,7 +66,7 @@ pub(crate) fn read(folder: &Path, pattern: Option<&str>) -> Result<(Vec<Scenario
         scenarios.push(Scenario { name, probability, model });
     }
     let first_stage = match (pattern, first_stage) {
-        (Some(pattern), _) => matching(&scenarios[0].model, pattern)?,
+        (Some(pattern), _) => matching(&scenarios[0].model, pattern).map_err(|error| error.in_file(folder))?,
         (None, Some(columns)) => columns,
         (None, None) => {
             let expected = "files NAME_nonants.json, or a pattern of the first-stage columns (--first-stage)";

@@ -36,6 +36,8 @@ pub(crate) struct General {
     last: Option<Vec<f64>>,
     /// Costs and bound of the last call.
     bounded: Option<(Vec<f64>, f64)>,
+    /// Duals of the rows in the linear relaxation of the whole model.
+    duals: Option<Vec<f64>>,
 }
 
 /// By how much the bound that HiGHS states for a mixed-integer program is lowered.
@@ -61,7 +63,7 @@ impl General {
         }
         // It takes most of the time of a small block, and other heuristics find a solution, too.
         highs.set_flag(c"mip_heuristic_run_feasibility_jump", false);
-        Ok(Self { name: name.to_string(), part, highs, is_linear, last: None, bounded: None })
+        Ok(Self { name: name.to_string(), part, highs, is_linear, last: None, bounded: None, duals: None })
     }
 
     /// Nanoseconds of a solution: a guess from sizes.
@@ -83,6 +85,11 @@ impl General {
         self.last = (memory.len() == self.part.columns.len() && !memory.is_empty()).then(|| memory.to_vec());
     }
 
+    /// Sets the duals of the rows in the linear relaxation of the whole model.
+    pub(crate) fn set_duals(&mut self, duals: Vec<f64>) {
+        self.duals = Some(duals);
+    }
+
     /// Fixes columns. Earlier solutions have other values there and are forgotten. A linear program keeps its basis.
     pub(crate) fn fix(&mut self, columns: impl Iterator<Item = (usize, f64)>) {
         for (column, value) in columns {
@@ -102,7 +109,11 @@ impl General {
         if !self.is_linear {
             self.ask_for(accuracy, costs);
         }
-        let found = self.highs.run();
+        let mut found = self.highs.run();
+        if found.ending == Ending::Interrupted && found.values.is_none() && self.last.is_none() {
+            // There is no cut without a solution.
+            found = self.highs.run_to_solution();
+        }
         let wrong = |found: String| Error::content(self.name.as_str(), "a block with a finite minimum", found);
         match found.ending {
             Ending::Infeasible => return Err(wrong("an infeasible one".to_string())),
@@ -147,7 +158,7 @@ impl General {
             if self.is_linear { self.bound_of_duals(costs, &found.row_duals) } else { self.box_bound(costs) };
         if found.ending == Ending::Interrupted {
             // Calls that a clock ends are not the same in two runs anyway, so they may use earlier ones.
-            proved = proved.max(self.bound_of_last_call(costs));
+            proved = proved.max(self.bound_of_last_call(costs)).max(self.bound_of_relaxation(costs));
         }
         // Comparisons with a number that is none are false.
         let bound = if self.is_linear && proved.is_finite() { proved } else { stated.max(proved) }.min(cost);
@@ -198,6 +209,11 @@ impl General {
         let Some((before, bound)) = &self.bounded else { return f64::NEG_INFINITY };
         let change: Vec<f64> = costs.iter().zip(before).map(|(cost, before)| cost - before).collect();
         bound + self.box_bound(&change)
+    }
+
+    /// Lower bound from the duals of the linear relaxation of the whole model. It is exact for the costs there.
+    fn bound_of_relaxation(&self, costs: &[f64]) -> f64 {
+        self.duals.as_ref().map_or(f64::NEG_INFINITY, |duals| self.bound_of_duals(costs, duals))
     }
 
     /// Lower bound of a linear program from any duals: weak duality. It is infinite if a column without a bound has a

@@ -316,9 +316,28 @@ impl Highs {
         };
     }
 
+    /// Solves the model until there is a solution. It may take all the time that is left.
+    pub(crate) fn run_to_solution(&mut self) -> Found {
+        let option = c"mip_max_improving_sols".as_ptr();
+        let mut before: c_int = 0;
+        // SAFETY: plain option values with a constant name.
+        unsafe {
+            c::Highs_getIntOptionValue(self.pointer, option, &raw mut before);
+            c::Highs_setIntOptionValue(self.pointer, option, 1);
+        }
+        let found = self.run_for(self.watch.share(1.0).seconds_of_call());
+        // SAFETY: as above.
+        unsafe { c::Highs_setIntOptionValue(self.pointer, option, before) };
+        found
+    }
+
     /// Solves the model.
     pub(crate) fn run(&mut self) -> Found {
-        if let Some(left) = self.watch.seconds_of_call() {
+        self.run_for(self.watch.seconds_of_call())
+    }
+
+    fn run_for(&mut self, seconds: Option<f64>) -> Found {
+        if let Some(left) = seconds {
             // The limit of HiGHS counts from the first run of the object.
             // SAFETY: a question without arguments.
             let spent = unsafe { c::Highs_getRunTime(self.pointer) };
@@ -334,7 +353,9 @@ impl Highs {
             c::MODEL_STATUS_OPTIMAL => Ending::Optimal,
             c::MODEL_STATUS_INFEASIBLE => Ending::Infeasible,
             c::MODEL_STATUS_UNBOUNDED | c::MODEL_STATUS_UNBOUNDED_OR_INFEASIBLE => Ending::Unbounded,
-            c::MODEL_STATUS_REACHED_TIME_LIMIT | c::MODEL_STATUS_REACHED_INTERRUPT => Ending::Interrupted,
+            c::MODEL_STATUS_REACHED_TIME_LIMIT
+            | c::MODEL_STATUS_REACHED_SOLUTION_LIMIT
+            | c::MODEL_STATUS_REACHED_INTERRUPT => Ending::Interrupted,
             // A model without columns or rows.
             c::MODEL_STATUS_MODEL_EMPTY => Ending::Optimal,
             _ => Ending::Failed,

@@ -16,7 +16,7 @@
 //! | topic | items |
 //! |---|---|
 //! | model files | [`Model`], [`Column`], [`Row`] |
-//! | relaxed rows and blocks | [`Structure`], [`Candidate`], [`candidates`] |
+//! | relaxed rows and blocks | [`Structure`], [`Candidate`], [`candidates`], [`LinkingColumns`] |
 //! | the dual | [`Blocks`], [`BlockDual`], [`Block`], [`Kind`], [`Relaxation`] |
 //! | two-stage stochastic programs | [`TwoStage`], [`Scenario`], [`FirstStage`] |
 //! | bounds in exact arithmetic | [`WholeBlocks`] |
@@ -32,6 +32,7 @@
 mod block;
 mod blocks;
 mod candidates;
+mod communities;
 mod dec;
 mod dual;
 mod error;
@@ -46,6 +47,7 @@ mod model;
 mod mps;
 mod propagate;
 mod read;
+mod relaxation;
 mod scenario;
 mod smps;
 mod solved;
@@ -57,13 +59,14 @@ mod watch;
 mod whole;
 
 pub use block::{Block, Kind};
-pub use blocks::{Blocks, Relaxation};
-pub use candidates::{Candidate, candidates};
+pub use blocks::Blocks;
+pub use candidates::{Candidate, LinkingColumns, candidates, linking_columns};
 pub use dual::BlockDual;
 pub use error::Error;
 pub use first_stage::FirstStage;
 pub use general::TOLERANCE;
 pub use model::{Column, Model, Row};
+pub use relaxation::Relaxation;
 pub use scenario::Scenario;
 pub use structure::Structure;
 pub use two_stage::TwoStage;

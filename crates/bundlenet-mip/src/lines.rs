@@ -52,6 +52,14 @@ impl Line<'_> {
     }
 }
 
+/// Refuses a text without the line `ENDATA`: it may have been cut short.
+pub(crate) fn check_end(file: &str, text: &str) -> Result<(), Error> {
+    if text.lines().any(|line| line.trim_end().eq_ignore_ascii_case("ENDATA")) {
+        return Ok(());
+    }
+    Err(at_line(file, text.lines().count().max(1), "ENDATA", "the end of the file"))
+}
+
 /// The lines of a file without comments and empty ones, up to `ENDATA`.
 pub(crate) fn lines<'a>(file: &'a str, text: &'a str) -> impl Iterator<Item = Line<'a>> {
     let line = move |(index, content): (usize, &'a str)| Line {

@@ -5,8 +5,8 @@
 
 use std::collections::HashSet;
 
-use crate::error::{Error, at_line};
-use crate::lines::{Line, lines, number};
+use crate::error::Error;
+use crate::lines::{Line, check_end, lines, number};
 
 /// Types of bounds with a value.
 const BOUNDS: [&str; 7] = ["UP", "LO", "FX", "LI", "UI", "SC", "SI"];
@@ -31,9 +31,7 @@ struct Names<'a> {
 
 /// Refuses a file whose lines are not those of a model.
 pub(crate) fn check(file: &str, text: &str) -> Result<(), Error> {
-    if !text.lines().any(|line| line.trim_end().eq_ignore_ascii_case("ENDATA")) {
-        return Err(at_line(file, text.lines().count().max(1), "ENDATA", "the end of the file"));
-    }
+    check_end(file, text)?;
     let mut names = Names { has_words: true, ..Names::default() };
     let mut section = String::new();
     for line in lines(file, text) {
@@ -49,6 +47,15 @@ pub(crate) fn check(file: &str, text: &str) -> Result<(), Error> {
         }
     }
     Ok(())
+}
+
+/// Whether a comment says that the model is to be maximised, and no section says anything. PuLP writes such files:
+/// `*SENSE:Maximize` before the name, and costs with the signs of the user.
+pub(crate) fn is_maximised_by_comment(text: &str) -> bool {
+    let mut head = text.lines().take_while(|line| !line.trim_end().eq_ignore_ascii_case("ROWS"));
+    let is_told = |line: &str| line.to_ascii_uppercase().starts_with("*SENSE:MAX");
+    let is_section = |line: &str| line.to_ascii_uppercase().starts_with("OBJSENSE");
+    head.clone().any(is_told) && !head.any(is_section)
 }
 
 /// Sections stand in the order of their ranks. Those of the same rank may stand in any order.

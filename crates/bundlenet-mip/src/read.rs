@@ -3,6 +3,8 @@
 use std::collections::HashSet;
 use std::path::Path;
 
+use bundlenet::Sense;
+
 use crate::error::{Error, at_line};
 use crate::highs::Highs;
 use crate::model::{Column, Model};
@@ -79,9 +81,15 @@ impl Model {
             _ => check_numbers(name, &text)?,
         }
         let mut model = by_highs(name, bytes, extension)?.or_else(|found| {
+            if extension == "lp" && !text.lines().any(|line| line.trim().eq_ignore_ascii_case("end")) {
+                return Err(at_line(name, text.lines().count().max(1), "End", "the end of the file"));
+            }
             let expected = format!("a model that HiGHS reads as .{extension}");
             Err(at_line(name, first_wrong_line(name, bytes, extension)?, expected, found))
         })?;
+        if extension == "mps" && mps::is_maximised_by_comment(&text) {
+            model.sense = Sense::Maximize;
+        }
         model.tidy();
         model.check(name, &text)?;
         Ok(model)

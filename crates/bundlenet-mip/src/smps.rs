@@ -7,9 +7,9 @@ use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
 use crate::error::{Error, at_line};
-use crate::lines::{Line, lines};
+use crate::lines::{Line, check_end, lines};
 use crate::model::{Model, Row};
-use crate::scenario::Scenario;
+use crate::scenario::{Scenario, check_probabilities};
 use crate::text;
 
 /// Most scenarios that independent values may make.
@@ -72,6 +72,7 @@ fn objective(file: &str, text: &str) -> Result<String, Error> {
 
 /// The first column of the second period.
 fn second_period(model: &Model, file: &str, text: &str) -> Result<usize, Error> {
+    check_end(file, text)?;
     let mut firsts = vec![];
     for line in lines(file, text) {
         if line.is_heading {
@@ -113,6 +114,7 @@ struct Element {
 
 /// Reads a `.sto` file.
 fn scenarios_of(model: &Model, objective: &str, file: &str, text: &str) -> Result<Vec<Scenario>, Error> {
+    check_end(file, text)?;
     let core = Core {
         model,
         rows: model.rows.iter().enumerate().map(|(at, row)| (row.name.as_str(), at)).collect(),
@@ -148,7 +150,10 @@ fn scenarios_of(model: &Model, objective: &str, file: &str, text: &str) -> Resul
     if !elements.is_empty() {
         drafts = product(file, drafts, &elements)?;
     }
-    drafts.into_iter().map(|draft| scenario(model, file, draft)).collect()
+    let last = drafts.iter().map(|draft| draft.line).max().unwrap_or_else(|| text.lines().count().max(1));
+    let scenarios = drafts.into_iter().map(|draft| scenario(model, file, draft)).collect::<Result<Vec<_>, Error>>()?;
+    check_probabilities(&scenarios).map_err(|(expected, found)| at_line(file, last, expected, found))?;
+    Ok(scenarios)
 }
 
 /// The section that a heading begins.

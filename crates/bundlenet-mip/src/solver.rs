@@ -74,6 +74,13 @@ impl Solver {
         Ok(())
     }
 
+    /// Sets the duals of the block's rows in the linear relaxation of the model.
+    pub(crate) fn set_duals(&mut self, duals: Vec<f64>) {
+        if let Means::General(general) = &mut self.means {
+            general.set_duals(duals);
+        }
+    }
+
     /// The memory of the block: the last solution of HiGHS. Empty if there is none.
     pub(crate) fn memory(&self) -> &[f64] {
         match &self.means {

@@ -11,12 +11,9 @@ use crate::blocks::Blocks;
 use crate::error::{Error, few};
 use crate::general::General;
 use crate::model::{Column, Model, Row};
-use crate::scenario::Scenario;
+use crate::scenario::{Scenario, check_probabilities};
 use crate::structure::Structure;
 use crate::{folder, smps};
-
-/// Largest distance of the sum of probabilities from 1 that is corrected.
-const ROUNDED: f64 = 1e-4;
 
 /// Distance of the sum of probabilities from 1 that is not worth a word.
 const EXACT: f64 = 1e-9;
@@ -153,11 +150,8 @@ impl TwoStage {
 
 /// Makes probabilities add up to 1 if they nearly do.
 fn normalise(scenarios: &mut [Scenario]) -> Result<Option<String>, Error> {
-    let total: f64 = scenarios.iter().map(|it| it.probability).sum();
-    if scenarios.is_empty() || (total - 1.0).abs() >= ROUNDED || total.is_nan() {
-        let found = format!("{} with the sum {total}", scenarios.len());
-        return Err(Error::content("scenarios", "one or more, with probabilities that add up to 1", found));
-    }
+    let total =
+        check_probabilities(scenarios).map_err(|(expected, found)| Error::content("scenarios", expected, found))?;
     scenarios.iter_mut().for_each(|it| it.probability /= total);
     let is_off = (total - 1.0).abs() > EXACT;
     Ok(is_off.then(|| format!("probabilities add up to {total}: they are divided by it")))

@@ -291,6 +291,25 @@ fn calls_that_end_early_use_earlier_bounds() {
     assert!(after.bound >= before - 2.0 - 1e-9 && after.bound <= after.cut, "{after:?} {before}");
 }
 
+/// A call that ends at once, at the duals of the linear relaxation, has a bound that is no worse than that of it.
+#[test]
+fn calls_that_end_early_use_the_linear_relaxation() {
+    static IS_OVER: AtomicBool = AtomicBool::new(false);
+    let program = program_of_equations();
+    let blocks = program.blocks();
+    let relaxation = blocks.relaxation(Watch::default()).unwrap().unwrap();
+    let mut dual = blocks.dual(Watch::default().interrupt(&IS_OVER)).unwrap();
+    let mut slope = vec![0.0; dual.dim()];
+    // A solution far away: its costs say little about those that follow.
+    dual.evaluate_within(&vec![1e4; dual.dim()], &mut slope).unwrap();
+    IS_OVER.store(true, Ordering::Relaxed);
+    let before = dual.evaluate_within(&relaxation.multipliers, &mut slope).unwrap().bound;
+    assert!(before < relaxation.bound - 1.0, "{before} {}", relaxation.bound);
+    dual.components().set_relaxation(&relaxation);
+    let after = dual.evaluate_within(&relaxation.multipliers, &mut slope).unwrap();
+    assert!(after.bound >= relaxation.bound - 1e-6 && after.bound <= after.cut, "{after:?} {}", relaxation.bound);
+}
+
 /// The search for a first stage begins with the solutions behind the cuts of the run, or else with those of the blocks.
 /// After the limit of time, HiGHS finds none for them any more: the last ones count.
 #[test]

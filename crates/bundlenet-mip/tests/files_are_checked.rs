@@ -185,6 +185,12 @@ fn sides_and_bounds_are_read() {
 }
 
 #[test]
+fn a_model_that_was_cut_short_is_refused() {
+    let message = Model::parse("m.lp", LP.replace("End\n", "").as_bytes(), "lp").unwrap_err().to_string();
+    assert_eq!(message, "m.lp, line 9: expected End, found the end of the file");
+}
+
+#[test]
 fn structures_agree() {
     let expected: Vec<usize> = vec![0, 1];
     let pattern = Structure::of_pattern(&model(), "^link").unwrap();
@@ -317,8 +323,13 @@ fn stochastic_files_that_do_not_fit_are_refused() {
         (
             TIME.to_string(),
             SCENARIOS.replace("0.75", "0.5"),
-            "t.cor: scenarios: expected one or more, with probabilities",
+            "t.sto, line 5: expected one or more scenarios, with probabilities that add up to 1, found 2 with the sum 0.75",
         ),
+        // Files that were cut short.
+        (TIME.to_string(), SCENARIOS.replace("ENDATA\n", ""), "t.sto, line 8: expected ENDATA, found the end"),
+        (TIME.to_string(), String::new(), "t.sto, line 1: expected ENDATA, found the end of the file"),
+        (TIME.to_string(), "STOCH T\nENDATA\n".to_string(), "t.sto, line 2: expected one or more scenarios"),
+        (TIME.replace("ENDATA\n", ""), SCENARIOS.to_string(), "t.tim, line 4: expected ENDATA, found the end"),
         (TIME.to_string(), SCENARIOS.replace("'ROOT'", "Z"), "ROOT or an earlier scenario"),
         (TIME.to_string(), SCENARIOS.replace("SCENARIOS DISCRETE", "NODES DISCRETE"), "SCENARIOS, INDEP or BLOCKS"),
         (TIME.to_string(), SCENARIOS.replace("SCENARIOS DISCRETE", "BLOCKS DISCRETE"), "a line BL before"),
@@ -435,4 +446,17 @@ fn no_file_breaks_a_reader() {
         let _ = two_stage(CORE, TIME, &mutated(&mut stream, INDEP));
     }
     assert!(accepted > 0);
+}
+
+/// PuLP writes the sense as a comment. A section counts more than that.
+#[test]
+fn a_comment_may_tell_the_sense() {
+    let sense = |head: &str| Model::parse("model", format!("{head}{CORE}").as_bytes(), "mps").unwrap().sense;
+    assert_eq!(sense(""), Sense::Minimize);
+    assert_eq!(sense("*SENSE:Minimize\n"), Sense::Minimize);
+    assert_eq!(sense("*SENSE:Maximize\n"), Sense::Maximize);
+    let with_section = CORE.replace("ROWS", "OBJSENSE\n    MIN\nROWS");
+    let model = Model::parse("model", format!("*SENSE:Maximize\n{with_section}").as_bytes(), "mps").unwrap();
+    assert_eq!(model.sense, Sense::Minimize);
+    assert_eq!(model.columns[0].cost, 3.0);
 }
