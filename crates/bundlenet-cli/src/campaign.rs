@@ -125,7 +125,7 @@ fn jobs<'a>(set: &'a DataSet, contenders: &'a [Contender], optima: &'a Optima) -
     contenders.iter().flat_map(of).collect()
 }
 
-/// Makes runs and appends each to the file.
+/// Makes runs and appends each to the file. Returns them, but none on a rank that is not the first.
 fn make_runs(
     workers: &Workers,
     path: &Path,
@@ -144,15 +144,18 @@ fn make_runs(
         check(interrupt)?;
         Ok::<String, Failure>(serde_json::to_string(&jobs[place].measure(steps)?)? + "\n")
     };
-    let keep = |_: usize, line: &String| {
+    let mut runs: Vec<Option<Measurement>> = vec![None; jobs.len()];
+    // Lines are read as they arrive: that takes longer than to write the tables, and other ranks work meanwhile.
+    let keep = |place: usize, line: &String| {
         if let Some(file) = &mut file {
             file.write_all(line.as_bytes())?;
         }
+        runs[place] = Some(serde_json::from_str(line)?);
         progress.advance();
         Ok(())
     };
-    let lines: Vec<String> = workers.map(jobs.len(), make, keep)?;
-    lines.iter().map(|line| Ok(serde_json::from_str(line)?)).collect()
+    workers.map(jobs.len(), make, keep)?;
+    Ok(runs.into_iter().flatten().collect())
 }
 
 fn check(interrupt: &AtomicBool) -> Result<(), Failure> {

@@ -40,6 +40,14 @@ fn jobs([jobs, seconds, serial, latency, bandwidth, bytes]: [f64; 6], ranks: f64
 
 fn main() {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
+    println!("| ranks | seconds | speed-up |\n|---|---|---|");
+    for (ranks, seconds, gain) in rows(&arguments) {
+        println!("| {ranks} | {seconds:.5} | {gain:.1} |");
+    }
+}
+
+/// Ranks, seconds and speed-up for each number of ranks.
+pub(crate) fn rows(arguments: &[String]) -> Vec<(usize, f64, f64)> {
     let numbers: Vec<f64> = arguments.iter().skip(1).filter_map(|text| text.parse().ok()).collect();
     let is_weak = arguments.first().is_some_and(|task| task == "weak");
     let time: Box<dyn Fn(f64) -> f64> = match (arguments.first().map(String::as_str), numbers.as_slice()) {
@@ -48,10 +56,10 @@ fn main() {
         (Some("jobs"), &[a, b, c, d, e, f]) => Box::new(move |ranks| jobs([a, b, c, d, e, f], ranks)),
         _ => panic!("expected sum or weak and 7 numbers, or jobs and 6 numbers, found {arguments:?}"),
     };
-    println!("| ranks | seconds | speed-up |\n|---|---|---|");
-    for ranks in RANKS {
+    let row = |ranks: usize| {
         let seconds = time(ranks as f64);
         let alone = time(1.0) * if is_weak { ranks as f64 } else { 1.0 };
-        println!("| {ranks} | {seconds:.5} | {:.1} |", alone / seconds);
-    }
+        (ranks, seconds, alone / seconds)
+    };
+    RANKS.map(row).to_vec()
 }

@@ -373,6 +373,10 @@ impl Oracle for Distributed<'_> {
         self.oracle.minimizer_box()
     }
 
+    fn start(&self) -> Option<Vec<f64>> {
+        self.oracle.start()
+    }
+
     /// The work on one thread, as without ranks: no decision depends on their number.
     fn work(&self) -> Option<f64> {
         self.oracle.work()

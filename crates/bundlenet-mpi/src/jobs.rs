@@ -1,18 +1,19 @@
 //! Jobs over ranks: whoever is free gets the next one.
 //!
 //! Rank 0 hands out the numbers of jobs and collects results. All ranks compute, rank 0 too: other threads compute
-//! while the thread that called looks for messages. As long as many jobs are left, a rank has one in hand for each slot
+//! while the thread that called looks for messages. As long as many jobs are left, a rank has some in hand for each slot
 //! beside the one that it computes: so it need not wait for an answer, which may take as long as a short job.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
 
 use bundlenet::team::{Done, Failed, Job, Team, from_bytes, to_bytes};
 use mpi::datatype::traits::Equivalence;
 use mpi::traits::{Communicator, Destination, Root, Source};
 
-use crate::world::{PAUSE, World, communicator, rank_number};
+use crate::world::{World, communicator, rank_number};
 
 /// Messages to rank 0: the number of slots of a rank, and the result of a job.
 const SLOTS: i32 = 1;
@@ -26,10 +27,29 @@ const NO_MORE: u64 = u64::MAX;
 
 /// Many jobs are left if there are more than these for each slot of all ranks. The last ones go to whoever is free, so
 /// that all ranks end at about the same time.
-const MANY: usize = 4;
+const MANY: usize = 8;
+
+/// Jobs that a rank has for each slot as long as many are left, with the one that it computes.
+const IN_HAND: usize = 4;
 
 /// Number and result of a job.
 type Outcome = (usize, Result<Vec<u8>, String>);
+
+/// Time between two looks for a message: it doubles while there is none. A look takes the processor from a job for some
+/// microseconds. A rank has a job in hand meanwhile, or there are few left.
+struct Pause(Duration);
+
+impl Pause {
+    const SHORTEST: Duration = Duration::from_micros(50);
+    const LONGEST: Duration = Duration::from_micros(200);
+
+    /// The next own result, waited for while there is nothing else to do.
+    fn next(&mut self, own: &Receiver<Outcome>, is_idle: bool) -> Option<Outcome> {
+        let pause = if is_idle { self.0 } else { Duration::ZERO };
+        self.0 = if is_idle { Self::LONGEST.min(2 * self.0) } else { Self::SHORTEST };
+        own.recv_timeout(pause).ok()
+    }
+}
 
 impl Team for World {
     fn is_leader(&self) -> bool {
@@ -143,7 +163,7 @@ struct Hand {
 impl Hand {
     /// Sends the numbers of further jobs, or that there are no more. `all` is the number of slots of all ranks.
     fn fill(&mut self, desk: &Desk<'_>, all: usize, mut send: impl FnMut(u64)) {
-        while self.jobs < if desk.left() > MANY * all { 2 * self.slots } else { self.slots } {
+        while self.jobs < if desk.left() > MANY * all { IN_HAND * self.slots } else { self.slots } {
             let Some(number) = desk.number() else { break };
             self.jobs += 1;
             send(number);
@@ -177,11 +197,12 @@ fn lead(
             });
         }
         let mut hands: Vec<Hand> = vec![Hand::default(); ranks];
+        let (mut pause, mut is_idle) = (Pause(Pause::SHORTEST), false);
         while desk.open > 0 || hands[1..].iter().any(|hand| !hand.is_dismissed) {
-            let mut is_idle = true;
-            while let Ok(outcome) = receive.try_recv() {
+            let outcome = pause.next(&receive, is_idle);
+            is_idle = outcome.is_none();
+            for outcome in outcome.into_iter().chain(receive.try_iter()) {
                 desk.take(0, outcome, done);
-                is_idle = false;
             }
             while let Some((rank, tag, bytes)) = look(None) {
                 is_idle = false;
@@ -197,9 +218,6 @@ fn lead(
                 hands[rank].fill(&desk, all, |number| {
                     communicator().process_at_rank(rank_number(rank)).send_with_tag(&to_bytes(&number)[..], NUMBER);
                 });
-            }
-            if is_idle {
-                std::thread::sleep(PAUSE);
             }
         }
     });
@@ -239,16 +257,16 @@ fn help(slots: usize, job: &Job<'_>) {
                 }
             });
         }
-        let mut is_over = false;
+        let (mut pause, mut is_idle, mut is_over) = (Pause(Pause::SHORTEST), false, false);
         while !is_over {
-            let mut is_idle = true;
-            while let Ok((index, result)) = receive.try_recv() {
+            let outcome = pause.next(&receive, is_idle);
+            is_idle = outcome.is_none();
+            for (index, result) in outcome.into_iter().chain(receive.try_iter()) {
                 let (result, message) = match result {
                     Ok(bytes) => (Some(bytes), String::new()),
                     Err(message) => (None, message),
                 };
                 root.send_with_tag(&to_bytes(&(index, (result, message)))[..], RESULT);
-                is_idle = false;
             }
             while let Some((_, _, bytes)) = look(Some(0)) {
                 is_idle = false;
@@ -258,9 +276,6 @@ fn help(slots: usize, job: &Job<'_>) {
                     None => is_over = true,
                 }
             }
-            if is_idle {
-                std::thread::sleep(PAUSE);
-            }
         }
     });
 }
@@ -269,12 +284,12 @@ fn help(slots: usize, job: &Job<'_>) {
 mod tests {
     use super::*;
 
-    /// A rank has a job in hand beside each that it computes, but for the last jobs. It is dismissed once, when it has
+    /// A rank has jobs in hand beside those that it computes, but for the last jobs. It is dismissed once, when it has
     /// none any more.
     #[test]
     fn the_last_jobs_go_to_whoever_is_free() {
         let next = AtomicUsize::new(0);
-        let desk = Desk { next: &next, results: vec![None; 20], open: 20, failure: None };
+        let desk = Desk { next: &next, results: vec![None; 40], open: 40, failure: None };
         let mut hand = Hand { slots: 2, ..Hand::default() };
         let (mut sent, mut most) = (vec![], vec![]);
         while !hand.is_dismissed {
@@ -282,10 +297,10 @@ mod tests {
             most.push(hand.jobs);
             hand.jobs = hand.jobs.saturating_sub(1);
         }
-        let mut expected: Vec<u64> = (0..20).collect();
+        let mut expected: Vec<u64> = (0..40).collect();
         expected.push(NO_MORE);
         assert_eq!(sent, expected);
-        assert!(most[..4].iter().all(|&jobs| jobs == 4) && most[8..].iter().all(|&jobs| jobs <= 2), "{most:?}");
+        assert!(most[..8].iter().all(|&jobs| jobs == 8) && most[20..].iter().all(|&jobs| jobs <= 2), "{most:?}");
         hand.fill(&desk, 3, |number| panic!("{number} after the end"));
     }
 }

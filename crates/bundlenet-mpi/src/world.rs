@@ -12,11 +12,8 @@ use mpi::traits::{Communicator, CommunicatorCollectives};
 /// Variables that the launchers of Open MPI, MPICH, Intel MPI and Slurm set for each process they start.
 const LAUNCHERS: [&str; 4] = ["OMPI_COMM_WORLD_SIZE", "PMIX_RANK", "PMI_RANK", "PMI_SIZE"];
 
-/// Time between two looks for a message by a rank that has nothing to do. It sleeps in between.
-pub(crate) const PAUSE: Duration = Duration::from_micros(50);
-
-/// The same at the end of a command, where ranks may have to wait for long.
-const LONG_PAUSE: Duration = Duration::from_millis(2);
+/// Time between two looks at the other ranks at the end of a command, where a rank may have to wait for long.
+const PAUSE: Duration = Duration::from_millis(2);
 
 /// The processes of an MPI job. Dropping it waits for all ranks and finalizes MPI.
 ///
@@ -104,7 +101,7 @@ impl Drop for World {
         let mut request = communicator().immediate_barrier();
         while let Err(pending) = request.test() {
             request = pending;
-            std::thread::sleep(LONG_PAUSE);
+            std::thread::sleep(PAUSE);
         }
     }
 }
