@@ -12,6 +12,7 @@ use bundlenet::{Limits, Method, Oracle, Settings, Solver};
 use bundlenet_linalg::Stream;
 use bundlenet_problems::network_design::{Arc, Commodity};
 use bundlenet_problems::{NetworkDesign, NetworkDesignDual};
+use bundlenet_testing::trial::cases;
 
 /// A ring with chords. The ring carries all demand, at a high cost.
 fn network(nodes: usize, arcs: usize, commodities: usize) -> NetworkDesign {
@@ -56,17 +57,13 @@ fn row(nodes: usize, arcs: usize, commodities: usize) {
 }
 
 fn main() {
-    // `cargo test --benches` runs this too, only to see that it starts.
-    if !std::env::args().any(|argument| argument == "--bench") {
-        return;
-    }
     let is_quick = std::env::args().any(|argument| argument == "--quick");
     let pool = rayon::ThreadPoolBuilder::new().num_threads(1).build().unwrap();
     println!("| nodes | arcs | commodities | status | steps | s | ms a step | ms a call | work / time |");
     println!("|---|---|---|---|---|---|---|---|---|");
     pool.install(|| {
-        for (nodes, arcs) in [(20, 230), (20, 300), (30, 520), (50, 500), (100, 700)] {
-            for commodities in [40, 100, 200, 400] {
+        for (nodes, arcs) in cases([(20, 230), (20, 300), (30, 520), (50, 500), (100, 700)]) {
+            for commodities in cases([40, 100, 200, 400]) {
                 if !is_quick || (arcs <= 300 && commodities <= 100) {
                     row(nodes, arcs, commodities);
                 }

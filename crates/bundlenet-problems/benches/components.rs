@@ -16,6 +16,7 @@ use std::path::Path;
 use bundlenet::{AutoSettings, BundleSettings, Cuts, Limits, Method, Settings, Solution, Solver};
 use bundlenet_problems::network_design::{Arc, Commodity};
 use bundlenet_problems::{Family, Generator, NetworkDesign, Problem, ReadOptions};
+use bundlenet_testing::trial::{cases, is_trial};
 
 fn bundle(cuts: Cuts) -> Method {
     Method::Bundle(BundleSettings { cuts, ..BundleSettings::default() })
@@ -118,7 +119,8 @@ fn synthetic_table() {
         "components", "variables", "entries", "cuts", "weights", "variables", "default"
     );
     let sizes = [(600, 96, 48), (600, 48, 24), (200, 96, 48), (100, 50, 50), (80, 800, 20), (20, 400, 20)];
-    for (components, variables, entries) in sizes {
+    // The last one is the smallest.
+    for &(components, variables, entries) in if is_trial() { &sizes[5..] } else { &sizes[..] } {
         let rows = bundlenet::master_seconds(bundlenet::Sizes { components, variables, entries }, &CUTS);
         for (cuts, row) in CUTS.iter().zip(rows) {
             let [newton, interior, chosen] = row.map(|seconds| seconds * 1e3);
@@ -130,10 +132,6 @@ fn synthetic_table() {
 }
 
 fn main() {
-    // `cargo test --benches` runs this too, only to see that it starts.
-    if !std::env::args().any(|argument| argument == "--bench") {
-        return;
-    }
     let pool = rayon::ThreadPoolBuilder::new().num_threads(1).build().unwrap();
     pool.install(|| {
         if std::env::args().any(|argument| argument == "synthetic") {
@@ -144,10 +142,12 @@ fn main() {
         };
         let families = [Family::Ga10x100, Family::Ga20x400, Family::McSml40, Family::McBig40, Family::McSmlVar];
         let mut problems: Vec<_> =
-            families.into_iter().flat_map(|family| [0, 5].map(|index| of_family(family, index))).collect();
+            cases(families).flat_map(|family| cases([0, 5]).map(move |index| of_family(family, index))).collect();
         time_table(&problems);
-        problems.push(("100 nodes, 400 arcs".to_string(), sparse_network(100, 400, 50)));
-        if let Some(data) = std::env::var_os("BUNDLENET_DATA") {
+        if !is_trial() {
+            problems.push(("100 nodes, 400 arcs".to_string(), sparse_network(100, 400, 50)));
+        }
+        if let Some(data) = std::env::var_os("BUNDLENET_DATA").filter(|_| !is_trial()) {
             for name in ["pN1_3", "pN5_1", "pN9_1"] {
                 let path = Path::new(&data).join(format!("network-design/{name}.dat"));
                 if let Ok(problem) = Problem::read(path, ReadOptions::default()) {

@@ -11,6 +11,7 @@ use std::time::Instant;
 
 use bundlenet::{BundleSettings, Cuts, Limits, Method, Settings, Solver, StepSettings};
 use bundlenet_problems::{Family, Generator, Problem};
+use bundlenet_testing::trial::cases;
 use bundlenet_testing::visits::{beside_bare, visited};
 
 fn bench(name: &str, problem: &Problem, method: Method, bar: &str) {
@@ -42,29 +43,25 @@ fn bench_to_the_end(name: &str, problem: &Problem) {
 }
 
 fn main() {
-    // `cargo test --benches` runs this too, only to see that it starts.
-    if !std::env::args().any(|argument| argument == "--bench") {
-        return;
-    }
     let pool = rayon::ThreadPoolBuilder::new().num_threads(1).build().unwrap();
     pool.install(|| {
         println!(
             "{:<28} {:>8} {:>7} {:>7} {:>7} {:>10}   bar",
             "microseconds per step", "method", "step", "oracle", "master", "overhead"
         );
-        for (family, bar) in [
+        for (family, bar) in cases([
             (Family::McSml40, "at most 1"),
             (Family::McBig40, ""),
             (Family::Ga10x100, ""),
             (Family::Ga20x400, "at most 0.2"),
-        ] {
+        ]) {
             let problem = Generator::new(family, 1).instance(0).unwrap().problem;
             let bundle = BundleSettings { cuts: Cuts::Aggregated, ..BundleSettings::default() };
             bench(family.name(), &problem, Method::Bundle(bundle), bar);
             bench(family.name(), &problem, Method::Descent(StepSettings::default()), "");
             bench(family.name(), &problem, Method::Adam(StepSettings::default()), "");
         }
-        for family in [Family::McSml40, Family::McBig40, Family::Ga10x100, Family::Ga20x400] {
+        for family in cases([Family::McSml40, Family::McBig40, Family::Ga10x100, Family::Ga20x400]) {
             let problem = Generator::new(family, 1).instance(0).unwrap().problem;
             bench_to_the_end(family.name(), &problem);
         }

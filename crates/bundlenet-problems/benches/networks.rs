@@ -16,6 +16,7 @@ use bundlenet::train::{
 };
 use bundlenet::{Architecture, Limits, Method, Model, NetworkSettings, Settings, StepUnit};
 use bundlenet_problems::{Family, Generator, Problem, example_of};
+use bundlenet_testing::trial::{cases, is_trial};
 use bundlenet_testing::visits::beside_bare;
 
 fn bench(family: Family, name: &str, architecture: &Architecture, bar: &str) {
@@ -41,13 +42,13 @@ fn bench(family: Family, name: &str, architecture: &Architecture, bar: &str) {
 }
 
 fn epoch(name: &str, architecture: &Architecture, bar: &str) {
-    const COUNT: usize = 1000;
     const BATCH: usize = 16;
+    let count = if is_trial() { BATCH } else { 1000 };
     let generator = Generator::new(Family::McSml40, 1);
-    let problems: Vec<Problem> = (0..COUNT).map(|index| generator.instance(index).unwrap().problem).collect();
+    let problems: Vec<Problem> = (0..count).map(|index| generator.instance(index).unwrap().problem).collect();
     let examples: Vec<Example> =
         problems.iter().enumerate().map(|(index, problem)| example_of(&index.to_string(), problem.clone())).collect();
-    let updates = COUNT / BATCH;
+    let updates = count / BATCH;
     let settings = TrainSettings {
         data: DataSettings { train: vec!["generated".to_string()], ..DataSettings::default() },
         network: architecture.clone(),
@@ -63,7 +64,7 @@ fn epoch(name: &str, architecture: &Architecture, bar: &str) {
     for _ in 0..updates {
         trainer.advance().unwrap();
     }
-    let seconds = begin.elapsed().as_secs_f64() * COUNT as f64 / (updates * BATCH) as f64;
+    let seconds = begin.elapsed().as_secs_f64() * count as f64 / (updates * BATCH) as f64;
     let mut subgradient = vec![0.0; problems[0].dual().dim()];
     let point = vec![1.0; subgradient.len()];
     let begin = Instant::now();
@@ -78,10 +79,6 @@ fn epoch(name: &str, architecture: &Architecture, bar: &str) {
 }
 
 fn main() {
-    // `cargo test --benches` runs this too, only to see that it starts.
-    if !std::env::args().any(|argument| argument == "--bench") {
-        return;
-    }
     println!(
         "{:<30} {:>8} {:>8} {:>8} {:>8} {:>9}   bar for the run",
         "milliseconds for 100 steps", "weights", "run", "oracle", "network", "overhead"
@@ -89,7 +86,7 @@ fn main() {
     let larger = Architecture { hidden: 32, decoder: 128, ..Architecture::default() };
     let pool = rayon::ThreadPoolBuilder::new().num_threads(1).build().unwrap();
     pool.install(|| {
-        for (family, bar) in [(Family::McSml40, "at most 30"), (Family::Ga20x400, "at most 45")] {
+        for (family, bar) in cases([(Family::McSml40, "at most 30"), (Family::Ga20x400, "at most 45")]) {
             bench(family, "paper, hidden 128", &Architecture::paper(), bar);
             bench(family, "hidden 32", &larger, "");
             bench(family, "default, hidden 8", &Architecture::default(), "");

@@ -23,6 +23,7 @@ use bundlenet_testing::public::data_if_present;
 use bundlenet_testing::reference::{
     PlainAssignmentDual, PlainFacilityLocationDual, PlainNetworkDesignDual, SortedKnapsack, TableKnapsack,
 };
+use bundlenet_testing::trial::{cases, is_trial};
 use bundlenet_testing::visits::visited;
 
 /// Points of a projected subgradient method with steps that shrink: coarse at first, then close to the optimum.
@@ -190,7 +191,7 @@ fn uniform() -> impl FnMut() -> f64 {
 
 fn bench_knapsacks() {
     let mut random = uniform();
-    for items in [40, 100, 200, 400] {
+    for items in cases([40, 100, 200, 400]) {
         let cases: Vec<(Vec<f64>, Vec<f64>, f64)> = (0..200)
             .map(|_| {
                 let costs = (0..items).map(|_| 20.0 - 40.0 * random()).collect();
@@ -217,7 +218,7 @@ fn bench_knapsacks() {
         );
         print_row(&format!("continuous knapsack, {items} items"), times, "");
     }
-    for (items, capacity) in [(100, 87), (400, 170), (100, 800), (400, 2000)] {
+    for (items, capacity) in cases([(100, 87), (400, 170), (100, 800), (400, 2000)]) {
         let cases: Vec<(Vec<f64>, Vec<u32>)> = (0..50)
             .map(|_| {
                 let profits = (0..items).map(|_| 300.0 - 400.0 * random()).collect();
@@ -247,10 +248,6 @@ fn bench_knapsacks() {
 }
 
 fn main() {
-    // `cargo test --benches` runs this too, only to see that it starts.
-    if !std::env::args().any(|argument| argument == "--bench") {
-        return;
-    }
     let pool = rayon::ThreadPoolBuilder::new().num_threads(1).build().unwrap();
     if std::env::args().any(|argument| argument == "units") {
         return pool.install(bench_unit_commitment);
@@ -281,7 +278,7 @@ const UNIT_COMMITMENT: [(&str, Formulation, &str); 7] = [
 fn bench_unit_commitment() {
     let Some(data) = data_if_present() else { return };
     println!("\n{:<44} {:>9} {:>10}   bar", "microseconds of CPU per call, one thread", "call", "stated");
-    for (file, formulation, bar) in UNIT_COMMITMENT {
+    for (file, formulation, bar) in cases(UNIT_COMMITMENT) {
         let path = data.join("unit-commitment").join(format!("{file}.json.gz"));
         let options = ReadOptions { formulation: Some(formulation), ..ReadOptions::default() };
         let problem = Problem::read(path, options).unwrap();
@@ -306,20 +303,23 @@ fn bench_unit_commitment() {
 fn bench_oracles() {
     println!("{:<44} {:>9} {:>10} {:>9}   bar", "microseconds per call, one thread", "ours", "plain", "ratio");
     bench_knapsacks();
-    for (family, bar) in [
+    for (family, bar) in cases([
         (Family::McSml40, "at most 25"),
         (Family::McBig40, ""),
         (Family::Ga10x100, ""),
         (Family::Ga20x400, "at most 200"),
         (Family::Cfl20x50, ""),
         (Family::Cfl100x1000, ""),
-    ] {
+    ]) {
         let problem = generated(family);
         bench_problem(&format!("{family}, generated"), &problem, bar);
         bench_floor(&problem);
     }
+    if is_trial() {
+        return;
+    }
     bench_problem("mc-sml-40 with 400 commodities, generated", &many_commodities(), "");
-    for (file, bar) in [
+    for (file, bar) in cases([
         ("network-design/p33.dat", "at most 25"),
         ("network-design/pN1_3.dat", ""),
         ("network-design/pN9_1.dat", "in proportion: 297 x 400 cells"),
@@ -328,7 +328,7 @@ fn bench_oracles() {
         ("facility-location/cap41.txt", ""),
         ("facility-location/cap134.txt", ""),
         ("facility-location/capa.txt.gz", ""),
-    ] {
+    ]) {
         if let Some(problem) = public(file) {
             bench_problem(file, &problem, bar);
             bench_floor(&problem);
@@ -337,12 +337,16 @@ fn bench_oracles() {
 }
 
 fn bench_safe_bounds() {
-    for family in [Family::McSml40, Family::McBig40, Family::Ga10x100, Family::Ga20x400, Family::Cfl100x1000] {
+    let families = [Family::McSml40, Family::McBig40, Family::Ga10x100, Family::Ga20x400, Family::Cfl100x1000];
+    for family in cases(families) {
         bench_safe_bound(&format!("{family}, generated"), &generated(family));
+    }
+    if is_trial() {
+        return;
     }
     bench_safe_bound("mc-sml-40 with 400 commodities, generated", &many_commodities());
     bench_safe_bound("5 bins, 100 items, weights up to 10^6", &heavy_items());
-    for file in [
+    for file in cases([
         "network-design/p33.dat",
         "network-design/pN9_1.dat",
         "gap/a05100",
@@ -351,7 +355,7 @@ fn bench_safe_bounds() {
         "gap/d05100",
         "gap/e05100",
         "gap/e20100",
-    ] {
+    ]) {
         if let Some(problem) = public(file) {
             bench_safe_bound(file, &problem);
         }

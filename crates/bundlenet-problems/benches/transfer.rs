@@ -17,6 +17,7 @@ use bundlenet::{
     Solver, TraceRow,
 };
 use bundlenet_testing::foreign::{Half, Instance, Price, transfer_instances};
+use bundlenet_testing::trial::cases;
 
 /// Calls of the network.
 const CALLS: usize = 50;
@@ -156,10 +157,6 @@ fn print_shares(rows: &[&Row], name: &str) {
 }
 
 fn main() {
-    // `cargo test --benches` runs this too, only to see that it starts.
-    if !std::env::args().any(|argument| argument == "--bench") {
-        return;
-    }
     let options = match Options::parse(std::env::args().skip(1)) {
         Ok(options) => options,
         Err(message) => {
@@ -175,7 +172,7 @@ fn main() {
         row.print();
         row
     };
-    let rows: Vec<Row> = chosen.map(measure).collect();
+    let rows: Vec<Row> = cases(chosen).map(measure).collect();
     println!(
         "\n| functions | number | network below | tied | hybrid within {ALLOWED} | worst to 1e-2 | worst to 1e-3 |"
     );

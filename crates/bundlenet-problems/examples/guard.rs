@@ -13,7 +13,13 @@ use bundlenet_problems::{Split, read_examples};
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
-    let [model, out, steps, margin, rule, data @ ..] = &arguments[..] else {
+    println!("{} instances", guard(&arguments)?);
+    Ok(())
+}
+
+/// Writes the model with a guard. Returns the number of instances behind its ranges.
+pub(crate) fn guard(arguments: &[String]) -> Result<usize, Box<dyn std::error::Error>> {
+    let [model, out, steps, margin, rule, data @ ..] = arguments else {
         return Err("expected MODEL OUT STEPS MARGIN RULE DATA...".into());
     };
     let numbers: Vec<f64> = rule.split(',').map(str::parse).collect::<Result<_, _>>()?;
@@ -24,6 +30,5 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     }
     let settings = GuardSettings { steps: steps.parse()?, margin: margin.parse()?, rule };
     guarded(&Model::load(model)?, &examples, &settings)?.save(out, Precision::Half)?;
-    println!("{} instances", examples.len());
-    Ok(())
+    Ok(examples.len())
 }

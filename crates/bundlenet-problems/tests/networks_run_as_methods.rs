@@ -7,10 +7,11 @@ use std::sync::Arc;
 
 use bundlenet::train::rollout;
 use bundlenet::{
-    Architecture, Attention, BundleSettings, Centre, FnOracle, Limits, Method, Metric, Model, NetworkSettings, Oracle,
-    Precision, Record, Schema, Settings, Solution, Solver, Status, StepUnit, Told,
+    Architecture, Attention, BundleSettings, Centre, Cuts, FnOracle, HybridSettings, Limits, Method, Metric, Model,
+    NetworkSettings, Oracle, Precision, Record, Schema, Settings, Solution, Solver, Status, StepUnit, Told,
 };
 use bundlenet_problems::{Family, Generator, Problem};
+use bundlenet_testing::foreign::{Covering, Median};
 use bundlenet_testing::visits::visited;
 use safetensors::tensor::{Dtype, SafeTensors, TensorView};
 
@@ -301,6 +302,35 @@ fn the_general_network_converges_alone() {
         let solution = run(&problem, &Settings { method, limits, ..Settings::default() });
         let gap = (solution.value - exact.value).abs() / exact.value.abs();
         assert!(gap <= 1e-8, "{index}: {gap}");
+    }
+}
+
+/// On functions unlike those of the network's training `hybrid` is the bundle method with cuts of the whole function. On
+/// those of the training the network takes the first steps.
+#[test]
+fn hybrid_is_the_bundle_method_on_unknown_functions() {
+    let bests = |oracle: &mut dyn Oracle, method: Method| {
+        let limits = Limits { oracle_calls: Some(60), ..Limits::default() };
+        let settings = Settings { method, limits, tolerance: 0.0, ..Settings::default() };
+        let solution = Solver::new(settings).unwrap().solve(oracle).unwrap();
+        solution.trace.iter().map(|row| row.best).collect::<Vec<f64>>()
+    };
+    let methods = || {
+        let bundle = BundleSettings { cuts: Cuts::Aggregated, ..BundleSettings::default() };
+        [Method::Hybrid(HybridSettings::default()), Method::Bundle(bundle)]
+    };
+    let unknown: [&dyn Fn() -> Box<dyn Oracle>; 3] =
+        [&|| Box::new(Covering::random(7, 100, 800, 0.04)), &|| Box::new(Median::random(7, 40, 6, false)), &|| {
+            Box::new(Median::random(7, 40, 6, true))
+        }];
+    for make in unknown {
+        let [hybrid, bundle] = methods().map(|method| bests(&mut *make(), method));
+        assert_eq!(hybrid, bundle);
+    }
+    for family in Family::PAPER {
+        let problem = problem(family, 0);
+        let [hybrid, bundle] = methods().map(|method| bests(&mut *problem.dual(), method));
+        assert_ne!(hybrid[1], bundle[1], "{family}");
     }
 }
 

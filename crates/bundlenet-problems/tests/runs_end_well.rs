@@ -335,7 +335,8 @@ fn bounds_on_variables_are_kept_by_every_method() {
         let domain = Domain::PerCoordinate([Bound::Nonnegative, Bound::Free].repeat(PAIRS));
         let mut oracle = FnOracle::new(2 * PAIRS, quadratic).with_domain(domain);
         let solution = run(&mut oracle, &Settings { method: method(name), ..steps(400) });
-        assert_ran(name, &solution);
+        // No training has such a function: `hybrid` is the bundle method here, step by step.
+        assert_ran(if name == "hybrid" { "bundle" } else { name }, &solution);
         let optimum = 4.0 * PAIRS as f64;
         assert!((solution.value - optimum).abs() < tolerance * optimum, "{name} {}", solution.value);
     }

@@ -131,6 +131,27 @@ fn proofs_bound_the_dual() {
     }
 }
 
+/// Prices in merit order are a far better start than 0, and no dearer than the dearest unit.
+#[test]
+fn runs_start_in_merit_order() {
+    for seed in 0..8 {
+        let instance = generated(seed, 20, 24);
+        for instance in [as_chp(&instance), instance] {
+            let mut dual = UnitCommitmentDual::new(&instance);
+            let start = dual.start().unwrap();
+            let (energy, reserve) = start.split_at(instance.periods());
+            assert!(energy.iter().all(|&price| price >= 0.0) && reserve.iter().all(|&price| price == 0.0));
+            let mut subgradient = vec![0.0; start.len()];
+            let at_zero = dual.evaluate(&vec![0.0; start.len()], &mut subgradient).unwrap();
+            let at_start = dual.evaluate(&start, &mut subgradient).unwrap();
+            let solution = solve(&Problem::UnitCommitment(instance), false);
+            assert!(solution.value - at_start < 0.5 * (solution.value - at_zero), "{seed}: {at_zero} {at_start}");
+            let first = solution.trace[0].value;
+            assert!((first - at_start).abs() <= 1e-12 * at_start.abs(), "{seed}: {first} {at_start}");
+        }
+    }
+}
+
 #[test]
 fn files_round_trip() {
     for instance in [generated(1, 7, 13), as_chp(&generated(2, 4, 6))] {

@@ -85,7 +85,7 @@ fn gaps(parameters: &[f64], examples: &[Example]) -> Result<Vec<f64>, Box<dyn Er
     Ok(means)
 }
 
-fn main() -> Result<(), Box<dyn Error>> {
+pub(crate) fn main() -> Result<(), Box<dyn Error>> {
     let (train, test): (Vec<Example>, Vec<Example>) = ((0..64).map(tents).collect(), (64..96).map(tents).collect());
     // Equal weights, and steps of a first length at hand.
     let mut parameters = vec![0.0; 6];

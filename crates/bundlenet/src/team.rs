@@ -199,6 +199,17 @@ pub trait Travel: Sized {
 
     /// Reads data from the front of `bytes` and moves on. `None` if they are not there.
     fn read(bytes: &mut &[u8]) -> Option<Self>;
+
+    /// Appends the data of a list.
+    fn write_all(list: &[Self], bytes: &mut Vec<u8>) {
+        list.iter().for_each(|item| item.write(bytes));
+    }
+
+    /// Reads the data of a list.
+    fn read_all(count: usize, bytes: &mut &[u8]) -> Option<Vec<Self>> {
+        // An item may have no bytes at all, so the count says nothing about the memory that is needed.
+        (0..count).map(|_| Self::read(bytes)).collect()
+    }
 }
 
 /// Data as bytes.
@@ -231,7 +242,30 @@ macro_rules! travel_as_bits {
     )*};
 }
 
-travel_as_bits!(u8, u64, f32, f64);
+travel_as_bits!(u64, f32, f64);
+
+/// Bytes of a list travel all at once: results of jobs are such lists.
+impl Travel for u8 {
+    fn write(&self, bytes: &mut Vec<u8>) {
+        bytes.push(*self);
+    }
+
+    fn read(bytes: &mut &[u8]) -> Option<Self> {
+        let (first, rest) = bytes.split_first()?;
+        *bytes = rest;
+        Some(*first)
+    }
+
+    fn write_all(list: &[Self], bytes: &mut Vec<u8>) {
+        bytes.extend_from_slice(list);
+    }
+
+    fn read_all(count: usize, bytes: &mut &[u8]) -> Option<Vec<Self>> {
+        let (list, rest) = bytes.split_at_checked(count)?;
+        *bytes = rest;
+        Some(list.to_vec())
+    }
+}
 
 impl Travel for () {
     fn write(&self, _bytes: &mut Vec<u8>) {}
@@ -264,13 +298,11 @@ impl Travel for usize {
 impl<T: Travel> Travel for Vec<T> {
     fn write(&self, bytes: &mut Vec<u8>) {
         self.len().write(bytes);
-        self.iter().for_each(|item| item.write(bytes));
+        T::write_all(self, bytes);
     }
 
     fn read(bytes: &mut &[u8]) -> Option<Self> {
-        let count = usize::read(bytes)?;
-        // An item may have no bytes at all, so the count says nothing about the memory that is needed.
-        (0..count).map(|_| T::read(bytes)).collect()
+        T::read_all(usize::read(bytes)?, bytes)
     }
 }
 
@@ -281,10 +313,7 @@ impl Travel for String {
     }
 
     fn read(bytes: &mut &[u8]) -> Option<Self> {
-        let count = usize::read(bytes)?;
-        let (text, rest) = bytes.split_at_checked(count)?;
-        *bytes = rest;
-        Self::from_utf8(text.to_vec()).ok()
+        Self::from_utf8(Vec::read(bytes)?).ok()
     }
 }
 
@@ -319,11 +348,12 @@ mod tests {
     #[test]
     fn data_arrive_as_they_were() {
         let numbers = vec![0.1, -0.0, f64::INFINITY, f64::MIN_POSITIVE, f64::from_bits(0x7ff8_0000_0000_0001)];
-        let data = (vec![Some("a \u{e9}".to_string()), None], (numbers, (7_usize, (true, 0.1_f32))));
+        let bytes = vec![0_u8, 255, 7];
+        let data = (vec![Some("a \u{e9}".to_string()), None], (numbers, (bytes, (7_usize, (true, 0.1_f32)))));
         let bytes = to_bytes(&data);
-        type Data = (Vec<Option<String>>, (Vec<f64>, (usize, (bool, f32))));
+        type Data = (Vec<Option<String>>, (Vec<f64>, (Vec<u8>, (usize, (bool, f32)))));
         let arrived: Data = from_bytes(&bytes).unwrap();
-        assert_eq!((&arrived.0, arrived.1.1), (&data.0, data.1.1));
+        assert_eq!((&arrived.0, &arrived.1.1), (&data.0, &data.1.1));
         let bits = |numbers: &[f64]| numbers.iter().map(|number| number.to_bits()).collect::<Vec<u64>>();
         assert_eq!(bits(&arrived.1.0), bits(&data.1.0));
         assert!(from_bytes::<(usize, f64)>(&bytes).is_none());

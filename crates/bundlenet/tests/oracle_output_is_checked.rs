@@ -86,10 +86,12 @@ fn domains_project_and_detect() {
     assert_eq!(Domain::Nonnegative.violation(&[-1.0]), Some(0));
 }
 
-/// `sum_j |x_j - 1|`, with a given box.
+/// `sum_j |x_j - 1|`, with a given box and a given start.
+#[derive(Default)]
 struct Distance {
     dim: usize,
     corners: Option<(Vec<f64>, Vec<f64>)>,
+    start: Option<Vec<f64>>,
 }
 
 impl Oracle for Distance {
@@ -102,9 +104,37 @@ impl Oracle for Distance {
         Ok(point.iter().map(|x| (x - 1.0).abs()).sum())
     }
 
+    fn domain(&self) -> Domain {
+        Domain::Nonnegative
+    }
+
     fn minimizer_box(&self) -> Option<(Vec<f64>, Vec<f64>)> {
         self.corners.clone()
     }
+
+    fn start(&self) -> Option<Vec<f64>> {
+        self.start.clone()
+    }
+}
+
+#[test]
+fn runs_begin_at_the_start_of_the_oracle() {
+    let first = |start: Option<Vec<f64>>, given: Option<&[f64]>| {
+        let mut solver = Solver::new(Settings::default()).unwrap();
+        if let Some(given) = given {
+            solver = solver.start(given);
+        }
+        let solution = solver.solve(&mut Distance { dim: 2, start, ..Distance::default() });
+        solution.map(|solution| solution.trace[0].value)
+    };
+    assert_eq!(first(None, None).unwrap(), 2.0);
+    assert_eq!(first(Some(vec![5.0, 3.0]), None).unwrap(), 6.0);
+    // It is moved into the domain.
+    assert_eq!(first(Some(vec![5.0, -3.0]), None).unwrap(), 5.0);
+    assert_eq!(first(Some(vec![5.0, 3.0]), Some(&[2.0, 2.0])).unwrap(), 2.0);
+    let wrong = first(Some(vec![1.0]), None).unwrap_err();
+    assert!(matches!(wrong, EvaluationError::PointLength { expected: 2, found: 1, .. }), "{wrong}");
+    assert!(first(Some(vec![1.0, f64::NAN]), None).is_err());
 }
 
 #[test]
@@ -112,7 +142,7 @@ fn a_start_or_a_state_of_another_dimension_is_refused() {
     fn solver<'a>() -> Solver<'a> {
         Solver::new(Settings::default()).unwrap()
     }
-    let oracle = |dim: usize| Distance { dim, corners: None };
+    let oracle = |dim: usize| Distance { dim, ..Distance::default() };
     let short = solver().start(&[1.0]).solve(&mut oracle(40)).unwrap_err();
     assert!(matches!(short, EvaluationError::PointLength { evaluation: 1, expected: 40, found: 1 }), "{short}");
     let mut state = State::new();
@@ -127,11 +157,11 @@ fn a_start_or_a_state_of_another_dimension_is_refused() {
 #[test]
 fn a_box_that_is_none_is_refused() {
     for (lower, upper) in [(vec![0.0; 1], vec![2.0; 1]), (vec![0.0; 3], vec![2.0; 2])] {
-        let mut oracle = Distance { dim: 3, corners: Some((lower, upper)) };
+        let mut oracle = Distance { dim: 3, corners: Some((lower, upper)), start: None };
         assert!(matches!(Function::new(&mut oracle), Err(EvaluationError::BoxLength { expected: 3, .. })));
     }
     for entry in [-1.0, f64::NAN] {
-        let mut oracle = Distance { dim: 2, corners: Some((vec![0.0; 2], vec![2.0, entry])) };
+        let mut oracle = Distance { dim: 2, corners: Some((vec![0.0; 2], vec![2.0, entry])), start: None };
         assert!(matches!(Function::new(&mut oracle), Err(EvaluationError::BoxEntry { coordinate: 1, .. })));
     }
 }

@@ -23,6 +23,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use bundlenet::Oracle;
 use bundlenet_testing::foreign::{Half, Instance, Price, instances};
+use bundlenet_testing::trial::cases;
 use serde_json::Value;
 
 use measure::Task;
@@ -64,10 +65,6 @@ fn measure_all(chosen: &[Instance], optima: &[Optimum], known: &Value, threads: 
 }
 
 fn main() {
-    // `cargo test --benches` runs this too, only to see that it starts.
-    if !std::env::args().any(|argument| argument == "--bench") {
-        return;
-    }
     let options = match Options::parse(std::env::args().skip(1)) {
         Ok(options) => options,
         Err(message) => {
@@ -77,7 +74,8 @@ fn main() {
     };
     let read = |path: &std::path::PathBuf| serde_json::from_str(&std::fs::read_to_string(path).unwrap()).unwrap();
     let known: Value = options.against.as_ref().map_or(Value::Null, read);
-    let chosen: Vec<Instance> = instances().into_iter().filter(|instance| options.includes(instance)).collect();
+    let chosen = cases(instances().into_iter().filter(|instance| options.includes(instance)));
+    let chosen: Vec<Instance> = chosen.collect();
     let optima: Vec<Optimum> = chosen.iter().map(optima::optimum).collect();
     let rows = measure_all(&chosen, &optima, &known, options.threads);
     if let Some(path) = &options.json {

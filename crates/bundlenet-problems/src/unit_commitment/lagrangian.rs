@@ -14,6 +14,7 @@ use rayon::prelude::*;
 
 use super::balance::Balance;
 use super::instance::{Formulation, UnitCommitment};
+use super::merit_order;
 use super::unit::{Before, Memory, OutputCost, Prices, Unit, UnitSchedule};
 use bundlenet::{
     Bound, Domain, Fingerprint, Interval, Lines, Minorants, Oracle, OracleError, Parts, PrimalOracle, Sense, Solutions,
@@ -331,6 +332,13 @@ impl Oracle for UnitCommitmentDual {
             subgradient[period] -= used;
         }
         Ok(value)
+    }
+
+    /// Prices of energy in [merit order](merit_order::prices), and none of reserve.
+    fn start(&self) -> Option<Vec<f64>> {
+        let mut start = merit_order::prices(&self.instance);
+        start.resize(self.linear.len(), 0.0);
+        Some(start)
     }
 
     fn work(&self) -> Option<f64> {

@@ -17,6 +17,7 @@ mod free;
 pub(crate) mod generate;
 mod instance;
 mod lagrangian;
+mod merit_order;
 pub(crate) mod parse;
 mod prices;
 mod primal;

@@ -345,7 +345,7 @@ def load(path):
     with safe_open(path, framework="pt") as file:
         header = json.loads(file.metadata()["bundlenet"])
         tensors = {name: file.get_tensor(name).double() for name in file.keys()}
-    assert header["version"] in (2, 3, 4), "another version of the format"
+    assert header["version"] in (2, 3, 4, 5), "another version of the format"
     tensors["lstm.bias"] = tensors.pop("lstm.bias_ih_l0") + tensors.pop("lstm.bias_hh_l0")
     return header["architecture"], tensors
 

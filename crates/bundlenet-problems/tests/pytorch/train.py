@@ -74,7 +74,7 @@ def main():
         loss.backward()
         torch.nn.utils.clip_grad_norm_(learned, 5.0)
         optimizer.step()
-        print(f"update {update + 1}: loss {loss.item():.6f}")
+        print(f"update {update + 1}: loss {loss.item():.9g}")
     save(options.model, options.new, weights)
 
     if options.trace:

@@ -34,7 +34,8 @@ const SHARE: f64 = 0.99;
 const SHORT: f64 = 1e-6;
 /// Largest weight that is rounded to zero.
 const SMALL_WEIGHT: f64 = 1e-3;
-/// Share of the gap to reach at which steps end even if no weight can be rounded.
+/// Share of the gap to reach from which on weights need not be rounded. The products of weights and slacks are below the
+/// gap of the weights while the point does not belong to them.
 const ENOUGH: f64 = 0.1;
 /// Product of a weight and a slack at the start, over the mean distance of a component's costs from their minimum and
 /// the mean number of its cuts. Chosen on the units of `ca/2015-06-01_reserves_5` and `ca/Scenario400_reserves_1`: 18 to
@@ -42,8 +43,15 @@ const ENOUGH: f64 = 0.1;
 const START: f64 = 10.0;
 /// Bisections for the first `u` of a component.
 const BISECTIONS: usize = 60;
-/// Passes over all cuts in a step, and over the entries of a dense column.
-const PASSES: f64 = 4.0;
+/// A step shorter than `LONG` is corrected (Gondzio, 1996): it aims at a step longer by `LONGER`, after which no product
+/// of a weight and a slack is outside these multiples of the mean to reach.
+const LONG: f64 = 0.9;
+const LONGER: f64 = 0.3;
+const BALANCED: (f64, f64) = (0.1, 10.0);
+/// Passes over all cuts for the changes of a step, and for those of a step and its predictor.
+const PASSES_FOR_CHANGES: f64 = 2.0;
+const PASSES: f64 = 2.0 * PASSES_FOR_CHANGES;
+/// Passes over the entries of a dense column.
 const COLUMN_PASSES: f64 = 4.0;
 
 /// A constraint: its multiplier and its slack, their changes, and the change of their product to aim at.
@@ -67,6 +75,13 @@ impl Pair {
     fn change(&mut self, slack_change: f64) {
         self.slack_change = slack_change;
         self.weight_change = (self.aim - self.weight * slack_change) / self.slack;
+    }
+
+    /// Moves the aim so that the product after a step is within the bounds. A product that is far too large is corrected in
+    /// part.
+    fn balance(&mut self, step: f64, (least, most): (f64, f64)) {
+        let product = self.product_after(step);
+        self.aim += (product.clamp(least, most) - product).max(-most);
     }
 
     /// The longest step that keeps both positive.
@@ -139,6 +154,8 @@ pub(super) struct Interior {
     /// The cuts as dense rows, where that takes less work.
     rows: Option<Rows>,
     rounded: Vec<f64>,
+    /// The pairs before a correction.
+    before: Vec<Pair>,
     steps: usize,
     work: f64,
 }
@@ -291,11 +308,8 @@ impl Interior {
         self.centre();
         while self.steps < MOST_STEPS {
             let gap = self.gap();
-            if gap <= start.goal && self.round(bundle, start, patience)? {
+            if gap <= start.goal && self.round(gap <= ENOUGH * start.goal, bundle, start, patience)? {
                 return Some(());
-            }
-            if gap <= ENOUGH * start.goal {
-                break;
             }
             self.steps += 1;
             self.write_matrix(bundle, patience)?;
@@ -499,7 +513,7 @@ impl Interior {
         Some(())
     }
 
-    /// Finds the changes of a step by a predictor and a corrector. Returns the length of the step.
+    /// Finds the changes of a step by a predictor and up to two correctors. Returns the length of the step.
     fn find_step(&mut self, bundle: &ComponentBundle, patience: &Patience<'_>) -> Option<f64> {
         let count = (self.cuts.len() + self.bounds.len()).max(1) as f64;
         let mean = self.gap() / count;
@@ -508,7 +522,32 @@ impl Interior {
         let after: f64 = self.pairs().map(|pair| pair.product_after(step)).sum::<f64>() / count;
         let aim = mean * (after / mean).powi(3);
         self.pairs_mut().for_each(|pair| pair.aim_at(aim, true));
-        Some((SHARE * self.find_changes(bundle, patience)?).min(1.0))
+        let step = (SHARE * self.find_changes(bundle, patience)?).min(1.0);
+        if step >= LONG { Some(step) } else { self.lengthen(bundle, step, aim, patience) }
+    }
+
+    /// Corrects the changes of a step that is short because some products of weights and slacks are far from the others.
+    /// Keeps the changes if the step does not become longer. Returns the length of the step.
+    fn lengthen(&mut self, bundle: &ComponentBundle, step: f64, aim: f64, patience: &Patience<'_>) -> Option<f64> {
+        let mut before = std::mem::take(&mut self.before);
+        before.clear();
+        before.extend(self.pairs());
+        let change = self.change.clone();
+        let target = (step + LONGER).min(1.0);
+        self.pairs_mut().for_each(|pair| pair.balance(target, (BALANCED.0 * aim, BALANCED.1 * aim)));
+        self.work += PASSES_FOR_CHANGES / PASSES * self.work_on(bundle).passes;
+        let longer = (SHARE * self.find_changes(bundle, patience)?).min(1.0);
+        if longer < step {
+            self.change = change;
+            self.pairs_mut().zip(&before).for_each(|(pair, old)| *pair = *old);
+        }
+        self.before = before;
+        Some(longer.max(step))
+    }
+
+    /// Work of a step, with cuts as they are stored here.
+    fn work_on(&self, bundle: &ComponentBundle) -> Work {
+        if self.rows.is_some() { Work::dense(bundle) } else { Work::sparse(bundle) }
     }
 
     /// Solves for the changes that lead to the aims of all pairs. Returns the longest step within the bounds.
@@ -617,12 +656,21 @@ impl Interior {
 
     /// Rounds weights of cuts far from their component's minimum to zero. If the gap is then at most the goal, writes the
     /// weights to the bundle and returns true. At the end these weights vanish in any case. Cuts without weight can
-    /// leave the bundle.
-    fn round(&mut self, bundle: &mut ComponentBundle, start: &Start<'_>, patience: &Patience<'_>) -> Option<bool> {
+    /// leave the bundle. `or_all` also allows weights that are not rounded.
+    fn round(
+        &mut self,
+        or_all: bool,
+        bundle: &mut ComponentBundle,
+        start: &Start<'_>,
+        patience: &Patience<'_>,
+    ) -> Option<bool> {
         let unit = start.promised / self.blocks.len().max(1) as f64;
         self.share_out(|pair| pair.weight > SMALL_WEIGHT || pair.weight * unit >= pair.slack);
-        let gap = self.gap_of_shares(bundle, start, patience)?;
-        let is_solved = gap <= start.goal;
+        let mut is_solved = self.gap_of_shares(bundle, start, patience)? <= start.goal;
+        if !is_solved && or_all {
+            self.share_out(|_| true);
+            is_solved = self.gap_of_shares(bundle, start, patience)? <= start.goal;
+        }
         if is_solved {
             self.write_shares(bundle);
         }
@@ -640,8 +688,7 @@ impl Interior {
 
     /// The gap of the shares.
     fn gap_of_shares(&mut self, bundle: &ComponentBundle, start: &Start<'_>, patience: &Patience<'_>) -> Option<f64> {
-        let work = if self.rows.is_some() { Work::dense(bundle) } else { Work::sparse(bundle) };
-        self.work += 2.0 / PASSES * work.passes;
+        self.work += PASSES_FOR_CHANGES / PASSES * self.work_on(bundle).passes;
         self.add_up(bundle, |cut| cut.factor, patience)?;
         self.rounded.resize(self.sum.len(), 0.0);
         start.caps.clip_all(&self.sum, &mut self.rounded);

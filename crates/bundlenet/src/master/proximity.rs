@@ -165,6 +165,13 @@ impl Proximity {
         Self { by_component: true, steps: 1, growth: Growth::NONE, ..Self::new(Strategy::Adaptive, eta) }
     }
 
+    /// `adaptive` for cuts of each component, after cuts of the whole function with this strategy. `eta` is the length of the
+    /// last step. If the scale is not yet found, the next step finds it from the next length.
+    pub(crate) fn with_components(&self, eta: f64) -> Self {
+        let is_found = self.steps >= adaptive::FINDING_STEPS;
+        if is_found { Self::going_on_with_components(eta) } else { Self::for_components(&[], 0.0, Some(self.eta)) }
+    }
+
     pub(crate) fn eta(&self) -> f64 {
         self.eta
     }
@@ -452,6 +459,22 @@ mod tests {
         assert!(after((false, 1e-3, 1.0)) > 1e-4, "{}", after((false, 1e-3, 1.0)));
         // A longer step promises more, so the length grows.
         assert!(after((true, 1e-3, 0.01)) > 10.0, "{}", after((true, 1e-3, 0.01)));
+    }
+
+    /// A method with component cuts once went on with the length of a first step that was far too long.
+    #[test]
+    fn the_scale_is_found_by_component_cuts_if_it_is_not_yet() {
+        let mut proximity = Proximity::adaptive(&[100.0], 0.0);
+        let first = proximity.eta();
+        update(&mut proximity, (false, 1.0, 0.0));
+        let mut components = proximity.with_components(first);
+        assert_eq!(components.eta(), proximity.eta());
+        assert!(components.eta() < first);
+        update_with_reach(&mut components, (false, 1.0, 0.0), Some(0.01));
+        assert!((components.eta() / proximity.eta() - 0.01).abs() < 1e-12);
+        // Once it is found, it stays.
+        (0..3).for_each(|_| update(&mut proximity, (false, 1.0, 0.0)));
+        assert_eq!(proximity.with_components(7.0).eta(), 7.0);
     }
 
     /// A rule has no floor. `adaptive` once went on without one.

@@ -41,6 +41,11 @@ impl QuadraticProposer {
 }
 
 impl QuadraticProposer {
+    /// The step-length strategy.
+    pub(crate) fn proximity(&self) -> &Proximity {
+        &self.proximity
+    }
+
     /// Solves the master. Returns the optimality gap of the weights, in units of the function; infinite if the patience
     /// ends before.
     fn solve(&mut self, bundle: &Bundle, proposal: &mut Proposal, patience: &Patience<'_>) -> f64 {

@@ -326,9 +326,9 @@ impl Auto {
 
     /// Makes the component method of an aggregated phase, if there are components and it has not begun.
     fn provide_components(&mut self, function: &Function<'_>) {
-        if let Some(eta) = self.aggregated.as_ref().map(BundleMethod::eta) {
-            self.begin_components(Proximity::going_on_with_components(eta), function);
-        }
+        let Some(aggregated) = &self.aggregated else { return };
+        let proximity = aggregated.proposer().proximity().with_components(aggregated.eta());
+        self.begin_components(proximity, function);
     }
 
     /// Takes one step in this phase.

@@ -39,7 +39,7 @@ pub(crate) fn make_method(
         Method::Bundle(settings) if maker.has_components() => Box::new(maker.components(settings)),
         Method::Bundle(settings) => Box::new(maker.aggregated(settings)),
         Method::Auto(settings) => Box::new(maker.auto(settings).with_structure()),
-        Method::Hybrid(settings) => Box::new(maker.auto(&settings.as_auto())),
+        Method::Hybrid(settings) => Box::new(maker.hybrid(&settings.as_auto())),
         Method::Barrier(_) => Box::new(Structured::new(&maker.start, tolerance)),
         Method::Network(settings) => {
             let network = network_of(settings.model.as_ref());
@@ -63,9 +63,21 @@ impl Maker<'_, '_> {
         !self.start.minorants.is_empty()
     }
 
+    /// As `auto`. On a function unlike those of the network's training it is the bundle method, step by step.
+    fn hybrid(self, settings: &AutoSettings) -> Auto {
+        let network = network_of(settings.model.as_ref());
+        let is_known = network.guard.as_ref().is_none_or(|guard| guard.knows(&self.start, self.function.domain()));
+        if is_known { self.auto(settings) } else { self.begin_aggregated(settings) }
+    }
+
+    /// `auto` or `hybrid` without a network.
+    fn begin_aggregated(self, settings: &AutoSettings) -> Auto {
+        let start = self.start.clone();
+        Auto::with_aggregated(self.aggregated(&exact_settings(settings)), start, settings.pruning.of_both())
+    }
+
     fn auto(self, settings: &AutoSettings) -> Auto {
         let prunings = settings.pruning.of_both();
-        let exact = BundleSettings { pruning: settings.pruning.clone(), ..BundleSettings::default() };
         let entries = self.start.minorants.rows().entries().len();
         let opening = Opening {
             dim: self.function.dim(),
@@ -77,11 +89,8 @@ impl Maker<'_, '_> {
         };
         match first_phase(&opening, &CONSTANTS) {
             Phase::Network => {}
-            Phase::Aggregated => {
-                let start = self.start.clone();
-                return Auto::with_aggregated(self.aggregated(&exact), start, prunings);
-            }
-            _ => return Auto::with_components(self.components(&exact), prunings),
+            Phase::Aggregated => return self.begin_aggregated(settings),
+            _ => return Auto::with_components(self.components(&exact_settings(settings)), prunings),
         }
         let network = network_of(settings.model.as_ref());
         let cap = settings.pruning.max_cuts;
@@ -125,6 +134,11 @@ impl Maker<'_, '_> {
         let proposer = ComponentProposer::new(proximity, function.domain(), function.dim());
         BundleMethod::new(function, bundle, proposer, pruning, tolerance).after(inherited_eta)
     }
+}
+
+/// Settings of the exact masters of `auto`.
+fn exact_settings(settings: &AutoSettings) -> BundleSettings {
+    BundleSettings { pruning: settings.pruning.clone(), ..BundleSettings::default() }
 }
 
 /// Terms of a run of a network.

@@ -31,7 +31,8 @@ use crate::network::Model;
 pub enum Method {
     /// The default: a network for the start, component cuts while they pay, a proof at the end.
     Auto(AutoSettings),
-    /// As `Auto`, but always with cuts of the whole function.
+    /// As `Auto`, but always with cuts of the whole function. Where the start is unlike those of the network's training it
+    /// is the bundle method, step by step.
     Hybrid(HybridSettings),
     /// The proximal bundle method.
     Bundle(BundleSettings),

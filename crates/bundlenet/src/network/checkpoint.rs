@@ -9,7 +9,7 @@ use safetensors::tensor::{Dtype, SafeTensors, TensorView};
 use serde::{Deserialize, Serialize};
 
 use super::architecture::{Affine, Architecture, DECODERS, Layout, Metric};
-use super::guard::Guard;
+use super::guard::{Guard, Ranges, START_OBSERVATIONS};
 use super::model::{Card, Model};
 use super::network::Network;
 use crate::error::Error;
@@ -18,8 +18,8 @@ use crate::master::{OBSERVATIONS, StepRule};
 
 /// Version of the names, shapes and meaning. A change that older programs cannot read gets a new version. Files of all
 /// versions from 1 on are read. Version 1 has no metric. Version 2 has neither a hard centre nor the features
-/// `relative-2`. Version 3 has no guard.
-pub(crate) const CHECKPOINT_VERSION: u32 = 4;
+/// `relative-2`. Version 3 has no guard. The guard of version 4 has no ranges of starts.
+pub(crate) const CHECKPOINT_VERSION: u32 = 5;
 
 /// The only key of the metadata. With one key, equal weights give equal files.
 const KEY: &str = "bundlenet";
@@ -147,15 +147,23 @@ impl<'a> Stored<'a> {
     }
 
     /// The guard of a network with `inputs` features, if there is one.
-    fn guard(&self, steps: usize, inputs: usize) -> Result<Option<Guard>, Error> {
+    fn guard(&self, version: u32, steps: usize, inputs: usize) -> Result<Option<Guard>, Error> {
         if steps == 0 {
             return Ok(None);
         }
-        let count = [steps.saturating_mul(inputs)];
-        let (least, greatest) = (self.numbers("guard.least", &count)?, self.numbers("guard.greatest", &count)?);
+        let start = match version {
+            ..=4 => Ranges::unbounded(START_OBSERVATIONS),
+            _ => self.ranges(["guard.start_least", "guard.start_greatest"], START_OBSERVATIONS)?,
+        };
+        let inputs = self.ranges(["guard.least", "guard.greatest"], steps.saturating_mul(inputs))?;
         let mut rule = [0.0; OBSERVATIONS];
         rule.copy_from_slice(&self.numbers("guard.rule", &[OBSERVATIONS])?);
-        Ok(Some(Guard { least, greatest, rule: StepRule(rule) }))
+        Ok(Some(Guard { start, inputs, rule: StepRule(rule) }))
+    }
+
+    /// The ranges that two tensors hold.
+    fn ranges(&self, [least, greatest]: [&str; 2], count: usize) -> Result<Ranges, Error> {
+        Ok(Ranges { least: self.numbers(least, &[count])?, greatest: self.numbers(greatest, &[count])? })
     }
 
     pub(crate) fn singles(&self, name: &str, shape: &[usize]) -> Result<Vec<f32>, Error> {
@@ -205,16 +213,18 @@ impl Model {
         }
         tensors.push_wide("features.mean", mean);
         tensors.push_wide("features.deviation", deviation);
-        if let Some(Guard { least, greatest, rule }) = guard {
-            tensors.push_wide("guard.least", least);
-            tensors.push_wide("guard.greatest", greatest);
+        if let Some(Guard { start, inputs, rule }) = guard {
+            tensors.push_wide("guard.start_least", &start.least);
+            tensors.push_wide("guard.start_greatest", &start.greatest);
+            tensors.push_wide("guard.least", &inputs.least);
+            tensors.push_wide("guard.greatest", &inputs.greatest);
             tensors.push_wide("guard.rule", &rule.0);
         }
         let names = |names: &[&str]| names.iter().map(ToString::to_string).collect();
         tensors.to_bytes(&Metadata {
             version: CHECKPOINT_VERSION,
             architecture: architecture.clone(),
-            guard_steps: guard.as_ref().map_or(0, |guard| guard.least.len() / inputs),
+            guard_steps: guard.as_ref().map_or(0, |guard| guard.inputs.least.len() / inputs),
             feature_names: names(architecture.features.names()),
             cut_feature_names: names(architecture.features.cut_names()),
             card: self.card().clone(),
@@ -290,7 +300,7 @@ impl Model {
         if let Some(found) = deviation.iter().find(|deviation| **deviation <= 0.0) {
             return Err(invalid("tensor features.deviation of positive numbers".to_string(), found.to_string()));
         }
-        let guard = stored.guard(guard_steps, inputs)?;
+        let guard = stored.guard(version, guard_steps, inputs)?;
         Ok(Self::new(Network { architecture, layout, weights, mean, deviation, guard }, card))
     }
 }
@@ -344,6 +354,7 @@ mod tests {
         assert_eq!(Model::from_bytes(Path::new("x"), &bytes).unwrap(), model);
         assert_eq!(model.to_bytes(Precision::Single).unwrap(), bytes);
         let mut guard = Guard::empty(3, 16, [0.5; OBSERVATIONS]);
+        guard.extend_start([0.0, 0.5, -0.25]);
         (0..3).for_each(|step| guard.extend(step, &[step as f64; 16]));
         let network = Network { guard: Some(guard), ..Network::clone(model.network()) };
         let guarded = Model::new(network, model.card().clone());

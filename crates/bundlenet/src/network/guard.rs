@@ -6,52 +6,115 @@
 //!
 //! A network does not converge. An exact master does, and it gains on the network as its model fills. So the exact master
 //! also takes over after a number of steps in proportion to the number of variables.
+//!
+//! Many functions are unlike those of the training by their first subgradient. The guard holds ranges of three
+//! observations of it, for `hybrid`, which is the bundle method outside of them.
 
 use crate::master::{OBSERVATIONS, Proposer, Proximity, QuadraticProposer, StepRule, first_scale};
 use crate::model::{Bundle, Centre, CentrePolicy, Proposal, Step};
 use crate::oracle::{Domain, Evaluation, Patience};
 
-/// Smallest width of a range to which its margin belongs, in standard deviations.
+/// Smallest width of a range to which its margin belongs. Features are in standard deviations.
 const LEAST_WIDTH: f64 = 0.3;
 
-/// The ranges of a network's inputs in training, and the step-length rule of the exact master.
-#[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Guard {
-    /// Least and greatest transformed features, `[step][feature]`, from the first step on. Margins are included.
-    pub(crate) least: Vec<f64>,
-    pub(crate) greatest: Vec<f64>,
-    pub(crate) rule: StepRule,
+/// Number of observations of a start.
+pub(crate) const START_OBSERVATIONS: usize = 3;
+
+/// The observations of a start. None of them depends on units or on the number of variables.
+pub(crate) fn observe_start(start: &Evaluation, domain: &Domain) -> [f64; START_OBSERVATIONS] {
+    let subgradient = start.subgradient();
+    let count = subgradient.len() as f64;
+    let is_bounded = |index: &usize| domain.limits(*index) != (f64::NEG_INFINITY, f64::INFINITY);
+    let bounded = (0..subgradient.len()).filter(is_bounded).count() as f64;
+    let zeros = subgradient.iter().filter(|entry| **entry == 0.0).count() as f64;
+    let mean = subgradient.iter().sum::<f64>() / count;
+    let size = (subgradient.iter().map(|entry| entry * entry).sum::<f64>() / count).sqrt();
+    [bounded / count, zeros / count, if size > 0.0 { mean / size } else { 0.0 }]
 }
 
-impl Guard {
-    /// A guard for `steps` steps of `inputs` features that has seen nothing.
-    pub(crate) fn empty(steps: usize, inputs: usize, rule: [f64; OBSERVATIONS]) -> Self {
-        let count = steps * inputs;
-        Self { least: vec![f64::INFINITY; count], greatest: vec![f64::NEG_INFINITY; count], rule: StepRule(rule) }
+/// Least and greatest numbers that were seen.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Ranges {
+    pub(crate) least: Vec<f64>,
+    pub(crate) greatest: Vec<f64>,
+}
+
+impl Ranges {
+    /// Ranges of numbers of which none has been seen.
+    fn empty(count: usize) -> Self {
+        Self { least: vec![f64::INFINITY; count], greatest: vec![f64::NEG_INFINITY; count] }
     }
 
-    /// Extends the ranges of a step by its features.
-    pub(crate) fn extend(&mut self, step: usize, features: &[f64]) {
-        let at = step * features.len()..(step + 1) * features.len();
+    /// Ranges of all finite numbers.
+    pub(crate) fn unbounded(count: usize) -> Self {
+        Self { least: vec![f64::MIN; count], greatest: vec![f64::MAX; count] }
+    }
+
+    /// Extends the ranges from number `first` on.
+    fn extend(&mut self, first: usize, numbers: &[f64]) {
+        let at = first..first + numbers.len();
         let ranges = self.least[at.clone()].iter_mut().zip(&mut self.greatest[at]);
-        for ((least, greatest), &feature) in ranges.zip(features) {
-            (*least, *greatest) = (least.min(feature), greatest.max(feature));
+        for ((least, greatest), &number) in ranges.zip(numbers) {
+            (*least, *greatest) = (least.min(number), greatest.max(number));
         }
     }
 
     /// Widens all ranges by a share of their widths on both sides.
-    pub(crate) fn widen(&mut self, share: f64) {
+    fn widen(&mut self, share: f64) {
         for (least, greatest) in self.least.iter_mut().zip(&mut self.greatest) {
             let margin = share * (*greatest - *least).max(LEAST_WIDTH);
             (*least, *greatest) = (*least - margin, *greatest + margin);
         }
     }
 
+    /// Whether the numbers are within their ranges, from number `first` on. Numbers without a range are.
+    fn holds(&self, first: usize, numbers: impl IntoIterator<Item = f64>) -> bool {
+        let ranges = self.least.iter().zip(&self.greatest).skip(first);
+        ranges.zip(numbers).all(|((least, greatest), number)| (*least..=*greatest).contains(&number))
+    }
+}
+
+/// The ranges of starts and of a network's inputs in training, and the step-length rule of the exact master.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Guard {
+    /// Ranges of the observations of a start, with margins; all numbers in older models.
+    pub(crate) start: Ranges,
+    /// Ranges of the transformed features, `[step][feature]`, from the first step on, with margins.
+    pub(crate) inputs: Ranges,
+    pub(crate) rule: StepRule,
+}
+
+impl Guard {
+    /// A guard for `steps` steps of `inputs` features that has seen nothing.
+    pub(crate) fn empty(steps: usize, inputs: usize, rule: [f64; OBSERVATIONS]) -> Self {
+        let (start, inputs) = (Ranges::empty(START_OBSERVATIONS), Ranges::empty(steps * inputs));
+        Self { start, inputs, rule: StepRule(rule) }
+    }
+
+    /// Extends the ranges of starts.
+    pub(crate) fn extend_start(&mut self, observed: [f64; START_OBSERVATIONS]) {
+        self.start.extend(0, &observed);
+    }
+
+    /// Extends the ranges of a step by its features.
+    pub(crate) fn extend(&mut self, step: usize, features: &[f64]) {
+        self.inputs.extend(step * features.len(), features);
+    }
+
+    /// Widens all ranges by a share of their widths on both sides.
+    pub(crate) fn widen(&mut self, share: f64) {
+        self.start.widen(share);
+        self.inputs.widen(share);
+    }
+
+    /// Whether a run begins like those of the training.
+    pub(crate) fn knows(&self, start: &Evaluation, domain: &Domain) -> bool {
+        self.start.holds(0, observe_start(start, domain))
+    }
+
     /// Whether the features of a step are within their ranges. Later steps have no ranges.
     fn holds(&self, step: usize, features: impl ExactSizeIterator<Item = f64>) -> bool {
-        let at = step * features.len();
-        let ranges = self.least.iter().zip(&self.greatest).skip(at);
-        ranges.zip(features).all(|((least, greatest), feature)| (*least..=*greatest).contains(&feature))
+        self.inputs.holds(step * features.len(), features)
     }
 }
 
@@ -114,7 +177,7 @@ impl Watch {
 
     /// Whether the guard has ranges for the last step.
     pub(crate) fn is_watching(&self, guard: &Guard, inputs: usize) -> bool {
-        !self.is_over && self.steps * inputs <= guard.least.len()
+        !self.is_over && self.steps * inputs <= guard.inputs.least.len()
     }
 
     /// The step length rule of an exact master that goes on from here.
@@ -177,5 +240,28 @@ mod tests {
         }
         // There is no range for later steps.
         assert!(guard.holds(2, [100.0, 100.0].into_iter()));
+    }
+
+    #[test]
+    fn starts_are_told_apart_by_their_subgradients() {
+        let start = |subgradient: [f64; 4]| {
+            let mut start = Evaluation::at(&[0.0; 4]);
+            start.subgradient.numbers_mut(4).copy_from_slice(&subgradient);
+            start
+        };
+        let mut guard = Guard::empty(1, 1, [0.0; OBSERVATIONS]);
+        for subgradient in [[3.0, 0.0, 0.0, -3.0], [0.5, 0.0, 0.0, -0.4]] {
+            guard.extend_start(observe_start(&start(subgradient), &Domain::Free));
+        }
+        guard.widen(0.2);
+        for (subgradient, domain, is_known) in [
+            ([1e6, 0.0, 0.0, -1e6], Domain::Free, true),
+            ([3.0, 0.0, 0.0, -3.0], Domain::Nonnegative, false),
+            ([1.0, 1.0, 1.0, 1.0], Domain::Free, false),
+            ([1.0, 1.0, 0.0, 0.0], Domain::Free, false),
+            ([1.0, -2.0, 2.0, -1.0], Domain::Free, false),
+        ] {
+            assert_eq!(guard.knows(&start(subgradient), &domain), is_known, "{subgradient:?} {domain:?}");
+        }
     }
 }

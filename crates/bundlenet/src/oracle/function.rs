@@ -217,9 +217,9 @@ impl<'a> Function<'a> {
         &self.domain
     }
 
-    /// The start point if none is given: 0, moved into the domain.
-    pub(crate) fn origin(&self) -> Vec<f64> {
-        let mut point = vec![0.0; self.dim];
+    /// The start point if none is given: that of the oracle, or 0, moved into the domain.
+    pub(crate) fn start(&self) -> Vec<f64> {
+        let mut point = self.oracle.start().unwrap_or_else(|| vec![0.0; self.dim]);
         self.domain.project(&mut point);
         point
     }

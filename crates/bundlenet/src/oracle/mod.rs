@@ -88,6 +88,12 @@ pub trait Oracle {
         None
     }
 
+    /// A point to start from, if the data tell a better one than 0. A run without a start and without a state begins
+    /// there, or at the nearest point of the domain.
+    fn start(&self) -> Option<Vec<f64>> {
+        None
+    }
+
     /// Work of one evaluation on one thread, in nanoseconds of a present-day core, estimated from the sizes of the
     /// problem. The default method compares it with the work of master problems. It never uses a clock, so two runs
     /// take the same steps. `None` counts as one millisecond.

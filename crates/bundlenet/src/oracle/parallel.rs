@@ -85,6 +85,11 @@ pub trait Components: Sync {
         None
     }
 
+    /// As [`Oracle::start`].
+    fn start(&self) -> Option<Vec<f64>> {
+        None
+    }
+
     /// As [`Oracle::work`], for all components together. Cheap components share a task. Without a statement every
     /// component is a task of its own.
     fn work(&self) -> Option<f64> {
@@ -427,6 +432,10 @@ impl<C: Components> Oracle for Parallel<C> {
 
     fn minimizer_box(&self) -> Option<(Vec<f64>, Vec<f64>)> {
         self.components.minimizer_box()
+    }
+
+    fn start(&self) -> Option<Vec<f64>> {
+        self.components.start()
     }
 
     fn work(&self) -> Option<f64> {

@@ -62,7 +62,7 @@ impl<'a, M: Minimize + ?Sized> Run<'a, M> {
         if settings.primal {
             function.keep_solutions();
         }
-        let mut start = start.map_or_else(|| Evaluation::at(&function.origin()), Evaluation::at);
+        let mut start = start.map_or_else(|| Evaluation::at(&function.start()), Evaluation::at);
         let detail =
             if wants_components(&settings.method) && function.is_sum() { Detail::Components } else { Detail::Whole };
         let memory = state.and_then(State::memory);

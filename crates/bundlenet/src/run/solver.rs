@@ -40,7 +40,8 @@ pub struct Solver<'a> {
 }
 
 impl<'a> Solver<'a> {
-    /// A solver with the given settings. It starts at 0, or at the nearest point of the domain.
+    /// A solver with the given settings. It starts where the oracle says ([`Oracle::start`]), else at 0, or at the nearest
+    /// point of the domain.
     ///
     /// # Errors
     /// The first invalid setting.
@@ -131,8 +132,8 @@ impl<'a> Solver<'a> {
         Ok(solution)
     }
 
-    /// Solves many functions on all threads, each from the start point 0, or the nearest point of the domain. It ignores a start, a state, a journal and an
-    /// observer.
+    /// Solves many functions on all threads, each from the start of [`Solver::new`]. It ignores a start, a state, a journal
+    /// and an observer.
     ///
     /// Runs of a network go in step, so the times in a trace are those of the whole group. Every function has the same
     /// result as alone, up to the rounding of the network's single precision.

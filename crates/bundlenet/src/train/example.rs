@@ -50,7 +50,7 @@ impl Example {
     pub fn fingerprint(&self) -> Result<String, Error> {
         let mut oracle = (self.oracle)();
         let mut function = Function::new(&mut *oracle).map_err(|source| self.failed(source))?;
-        let start = self.start.clone().unwrap_or_else(|| function.origin());
+        let start = self.start.clone().unwrap_or_else(|| function.start());
         let is_maximized = function.sense() == Sense::Maximize;
         let hash = Fingerprint::new().whole(is_maximized.into()).whole(start.len() as u64).numbers(&start);
         let hash = if let [Some(data)] = function.fingerprints(CutsOf::Whole)[..] {

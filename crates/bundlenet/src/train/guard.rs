@@ -1,11 +1,11 @@
-//! A guard for a trained network: the ranges of its inputs on training instances.
+//! A guard for a trained network: the ranges of starts and of its inputs on training instances.
 
 use std::sync::Arc;
 
 use super::example::Example;
-use super::unroll::{Subject, Unroll, Weight};
+use super::unroll::{Subject, Unroll, Weight, begin_function};
 use crate::error::{Error, at_least, require};
-use crate::network::{Guard, Model, Network};
+use crate::network::{Guard, Model, Network, observe_start};
 
 /// How a guard is made.
 #[derive(Clone, Debug, PartialEq)]
@@ -18,7 +18,8 @@ pub struct GuardSettings {
     pub rule: [f64; 12],
 }
 
-/// The model with a guard: an exact master takes over when an input leaves its range on these examples.
+/// The model with a guard: an exact master takes over when the start or an input is outside of its range on these
+/// examples.
 ///
 /// # Errors
 /// If a setting is invalid, or an oracle fails.
@@ -34,8 +35,11 @@ pub fn guarded(model: &Model, examples: &[Example], settings: &GuardSettings) ->
     for example in examples {
         let mut oracle = (example.oracle)();
         let (start, weight) = (example.start.as_deref(), Weight::OfScaledValue(0.0));
-        let subject = Subject { oracle: &mut *oracle, start, weight };
         let failed = |source| example.failed(source);
+        let (function, first) = begin_function(&mut *oracle, start).map_err(failed)?;
+        guard.extend_start(observe_start(&first, function.domain()));
+        drop(function);
+        let subject = Subject { oracle: &mut *oracle, start, weight };
         let mut unroll = Unroll::begin(Arc::clone(&network), vec![subject], 1).map_err(failed)?;
         for step in 0..=steps {
             unroll.forward(0.0, None).map_err(failed)?;

@@ -216,7 +216,7 @@ pub fn follow(
     steps: usize,
 ) -> Result<Followed, EvaluationError> {
     let mut function = Function::new(oracle)?;
-    let mut start = start.map_or_else(|| Evaluation::at(&function.origin()), Evaluation::at);
+    let mut start = start.map_or_else(|| Evaluation::at(&function.start()), Evaluation::at);
     function.begin(&mut start, Detail::Whole, None)?;
     let unit = Proximity::adaptive(&start.point, start.value).eta();
     let domain = function.domain().clone();

@@ -818,7 +818,7 @@ fn way_to_minimum(example: &Example, architecture: &Architecture) -> Result<f64,
     let mut oracle = (example.oracle)();
     let mut function = Function::new(&mut *oracle)?;
     let dim = function.dim();
-    let start = example.start.clone().unwrap_or_else(|| function.origin());
+    let start = example.start.clone().unwrap_or_else(|| function.start());
     let (mut first, mut subgradient, mut point) = (vec![0.0; dim], vec![0.0; dim], start.clone());
     let value = function.evaluate(&start, &mut first)?;
     let norm = first.iter().map(|entry| entry * entry).sum::<f64>().sqrt();

@@ -140,6 +140,17 @@ impl<'a, S: Real> Unroll<'a, S> {
     }
 }
 
+/// A function with its evaluation at the start: a given point, or the origin.
+pub(crate) fn begin_function<'a>(
+    oracle: &'a mut dyn Oracle,
+    start: Option<&[f64]>,
+) -> Result<(Function<'a>, Evaluation), EvaluationError> {
+    let mut function = Function::new(oracle)?;
+    let mut start = start.map_or_else(|| Evaluation::at(&function.start()), Evaluation::at);
+    function.begin(&mut start, Detail::Whole, None)?;
+    Ok((function, start))
+}
+
 impl<'a, S: Real, E: FeatureSource> Unroll<'a, S, E> {
     /// As [`Unroll::begin`], with a given source of features for each run.
     fn with_source(
@@ -150,9 +161,7 @@ impl<'a, S: Real, E: FeatureSource> Unroll<'a, S, E> {
     ) -> Result<Self, EvaluationError> {
         let mut episodes = Vec::with_capacity(subjects.len());
         for subject in subjects {
-            let mut function = Function::new(subject.oracle)?;
-            let mut start = subject.start.map_or_else(|| Evaluation::at(&function.origin()), Evaluation::at);
-            function.begin(&mut start, Detail::Whole, None)?;
+            let (function, start) = begin_function(subject.oracle, subject.start)?;
             let weight = match subject.weight {
                 Weight::OfValue(weight) => weight / function.scale(),
                 Weight::OfScaledValue(weight) => weight,

@@ -296,3 +296,19 @@ fn steps_beyond_round_off_do_no_harm() {
         assert!(after.gap <= before.gap + 1e-13 * case.size(), "case {index}: {} {}", before.gap, after.gap);
     }
 }
+
+/// A call of interior-point steps reaches its gap. A second call would begin anew.
+#[test]
+fn one_call_of_interior_point_steps_is_enough() {
+    let mut stream = Stream::new(12, "product masters", 0);
+    for index in 0..300 {
+        let case = if index == 0 { Case::large(&mut stream) } else { Case::random(&mut stream, index) };
+        let (mut bundle, mut master, patience) = (case.bundle(), master_of(None), Patience::default());
+        let sweeps = Accuracy { share: 1e-3, effort: Effort::Sweeps };
+        let before = master.solve(&mut bundle, &case.limits(), case.eta, sweeps, &patience);
+        master.approach(Way::Interior, &mut bundle, (case.eta, sweeps, before), &patience);
+        let after = master.price(&bundle, case.eta, &patience);
+        let allowed = sweeps.share * before.promised(case.eta) + 1e-13 * case.size();
+        assert!(after.gap <= allowed, "case {index}: {} {}, allowed {allowed}", before.gap, after.gap);
+    }
+}
