@@ -12,6 +12,7 @@ import gzip
 import json
 import re
 import sys
+import zlib
 from fractions import Fraction
 from math import gcd
 
@@ -113,32 +114,52 @@ def kind_of_content(text):
     return "dat" if len(first) == 3 else "txt"
 
 
+def decimal(text):
+    """The number that a text means, to the last digit: digits, a point, a small exponent."""
+    form = r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]{1,3})?"
+    require(re.fullmatch(form, text), f"a number, found {text[:40]!r}")
+    return Fraction(text)
+
+
+def exact(number):
+    require(isinstance(number, (int, Fraction)) and not isinstance(number, bool), f"a number, found {number!r}")
+    return Fraction(number)
+
+
 def whole(number):
-    number = Fraction(number)
+    number = exact(number)
     require(number.denominator == 1, f"a whole number, found {number}")
     return int(number)
 
 
+def unique(pairs):
+    """The fields of an object, each of which has one value."""
+    fields = dict(pairs)
+    if len(fields) != len(pairs):
+        raise ValueError("expected each key once in an object, found one twice")
+    return fields
+
+
 def from_json(text, sense):
     # Numbers are read as they are written, not as floating-point numbers.
-    fields = json.loads(text, parse_float=Fraction)
+    fields = json.loads(text, parse_float=decimal, parse_constant=decimal, object_pairs_hook=unique)
     fields = fields.get("instance", fields)
 
     def numbers(key):
-        return [Fraction(number) for number in fields[key]]
+        return [exact(number) for number in fields[key]]
 
     if "tail" in fields:
         arcs = list(zip(map(whole, fields["tail"]), map(whole, fields["head"]), numbers("f"), numbers("c")))
         lengths = {len(fields[key]) for key in ("tail", "head", "f", "c")}
         ends = list(zip(map(whole, fields["o"]), map(whole, fields["d"]), numbers("q")))
         require(len(lengths) == 1 and len({len(fields[key]) for key in "odq"}) == 1, "lists of the same length")
-        rows = [[Fraction(cost) for cost in row] for row in fields["r"]]
+        rows = [[exact(cost) for cost in row] for row in fields["r"]]
         require(len(rows) == len(ends) and all(len(row) == len(arcs) for row in rows), "a cost for each pair")
         return NetworkDesign(whole(fields["N"]), arcs, ends, [list(column) for column in zip(*rows)])
     if "p" in fields:
         sense = fields.get("sense", sense or "max")
         require(sense in ("min", "max"), f"the sense min or max, found {sense}")
-        tables = [[[Fraction(number) for number in row] for row in fields[key]] for key in "pw"]
+        tables = [[[exact(number) for number in row] for row in fields[key]] for key in "pw"]
         instance = Assignment(sense, numbers("c"), *tables)
         require((whole(fields["J"]), whole(fields["I"])) == (len(instance.capacities), instance.items), "sizes J and I")
         return instance
@@ -158,10 +179,10 @@ class Tokens:
             raise Unusable("instance: expected more numbers") from None
 
     def number(self):
-        return Fraction(self.word())
+        return decimal(self.word())
 
     def whole(self):
-        return whole(self.word())
+        return whole(self.number())
 
     def numbers(self, count):
         return [self.number() for _ in range(count)]
@@ -189,7 +210,7 @@ def from_dat(tokens):
         commodity, node, amount = tokens.whole() - 1, tokens.whole() - 1, tokens.word()
         side = 0 if amount.startswith("-") else 1
         require(0 <= commodity < count and ends[commodity][side] is None, "one origin and one destination")
-        ends[commodity][side] = (node, abs(Fraction(amount)))
+        ends[commodity][side] = (node, abs(decimal(amount)))
     tokens.end()
     require(all(origin[1] == destination[1] for origin, destination in ends), "as much to arrive as leaves")
     commodities = [(origin[0], destination[0], origin[1]) for origin, destination in ends]
@@ -360,6 +381,10 @@ def verify(instance, proof):
     return bound
 
 
+# Errors of a file that is no instance.
+UNREADABLE = (OSError, EOFError, zlib.error, ValueError, LookupError, TypeError, AttributeError, RecursionError, Unusable)
+
+
 def main():
     parser = argparse.ArgumentParser(description="Checks a proof of bundlenet in exact arithmetic.")
     parser.add_argument("instance", help="the instance file: .json, .dat, .dow, .txt or .gap, plain or gzip")
@@ -369,12 +394,12 @@ def main():
     options = parser.parse_args()
     try:
         instance = read_instance(options.instance, options.sense, options.problem)
-    except (OSError, ValueError, KeyError, TypeError, AttributeError, ZeroDivisionError, EOFError, Unusable) as error:
+    except UNREADABLE as error:
         print(f"{options.instance}: {error}", file=sys.stderr)
         return 2
     try:
         with open(options.proof, encoding="utf-8") as file:
-            proof = json.load(file)
+            proof = json.load(file, object_pairs_hook=unique)
         bound = verify(instance, proof)
     except (ValueError, Rejected, RecursionError) as error:
         print(f"{options.proof}: rejected: {error}", file=sys.stderr)

@@ -19,6 +19,7 @@ pub mod reference;
 pub mod sample;
 pub mod sources;
 pub mod sums;
+pub mod trial;
 pub mod units;
 pub mod visits;
 

@@ -145,13 +145,16 @@ pub fn program_lines() -> Vec<Line> {
 }
 
 fn program_line(mut line: Line) -> Option<Line> {
-    let cargo = ["cargo", "run", "--release", "--"].map(String::from);
+    let cargo = ["cargo", "run", "--release", "--bin", "bundlenet", "--"].map(String::from);
     if line.words.starts_with(&cargo) {
-        line.words.splice(..4, ["bundlenet".to_string()]);
+        line.words.splice(..cargo.len(), ["bundlenet".to_string()]);
     }
-    // Variables and `time` may come before the program.
-    let first = line.words.iter().position(|word| word == "bundlenet")?;
-    let is_before = |word: &String| word == "time" || word.contains('=');
+    // Variables, `time` and the launcher of ranks may come before the program.
+    let first = line.words.iter().position(|word| word == "bundlenet" || word == "target/release/bundlenet")?;
+    line.words[first] = "bundlenet".to_string();
+    let is_before = |word: &String| {
+        word.contains('=') || word.parse::<usize>().is_ok() || ["time", "mpirun", "srun", "-n"].contains(&word.as_str())
+    };
     let next = line.words.get(first + 1)?;
     // `bundlenet = ...` is a line of a manifest.
     if !line.words[..first].iter().all(is_before) || next == "=" {
@@ -192,7 +195,9 @@ mod tests {
         let line = |text: &str| program_line(Line { page: PathBuf::new(), words: words(text), output: vec![] });
         let found = |text: &str| line(text).map(|line| line.words.join(" "));
         assert_eq!(found("time bundlenet solve FILE... --steps N").as_deref(), Some("bundlenet solve FILE --steps 5"));
-        assert_eq!(found("cargo run --release -- demo").as_deref(), Some("bundlenet demo"));
+        assert_eq!(found("cargo run --release --bin bundlenet -- demo").as_deref(), Some("bundlenet demo"));
+        assert_eq!(found("mpirun -n 8 target/release/bundlenet demo").as_deref(), Some("bundlenet demo"));
+        assert_eq!(found("srun --mpi=pmix bundlenet demo").as_deref(), Some("bundlenet demo"));
         assert_eq!(found("cargo test -p bundlenet --lib"), None);
         assert_eq!(found("bundlenet = { path = \"DIR\" }"), None);
     }

@@ -35,7 +35,8 @@ fn faults(line: &Line, files: &[String]) -> Vec<String> {
     let mut faults = vec![];
     let folders = [("--test", "tests"), ("--bench", "benches"), ("--example", "examples")];
     for (option, folder) in folders {
-        for name in values(line, option) {
+        // A star stands for all.
+        for name in values(line, option).filter(|name| *name != "*") {
             let ends = [format!("/{folder}/{name}.rs"), format!("/{folder}/{name}/main.rs")];
             if !files.iter().any(|file| ends.iter().any(|end| file.ends_with(end))) {
                 faults.push(format!("{line}: no {folder}/{name}.rs"));

@@ -5,6 +5,8 @@ use std::process::Command;
 
 use bundlenet::{Sense, Settings, Solver};
 use bundlenet_problems::{Assignment, AssignmentDual};
+use bundlenet_testing::pages::{command_lines, pages};
+use bundlenet_testing::sources::workspace;
 
 /// The folder of this test has the libraries, too.
 fn libraries() -> PathBuf {
@@ -107,4 +109,33 @@ fn the_static_library_links() {
     command.arg("-I").arg(crate_folder.join("include")).arg(crate_folder.join("examples/assignment.c"));
     output(command.arg("-o").arg(&program).arg(archive).args(["-lm", "-lpthread", "-ldl"]));
     assert!(output(&mut Command::new(&program)).starts_with("root: bound"));
+}
+
+/// The commands of the page, with the libraries of this test. The programs are written to another folder.
+#[test]
+fn the_commands_of_the_page_run() {
+    let folder = tempfile::tempdir().unwrap();
+    let page = pages().into_iter().find(|page| page.path == Path::new("docs/c.md")).expect("the page");
+    let is_of_a_compiler = |word: &str| ["cc", "c++", "./assignment", "./threads"].contains(&word);
+    let mut count = 0;
+    for line in command_lines(&page) {
+        let variables = line.words.iter().take_while(|word| word.contains('=')).count();
+        if !is_of_a_compiler(&line.words[variables]) {
+            continue;
+        }
+        let place = |word: &String| match word.as_str() {
+            "assignment" | "threads" | "./assignment" | "./threads" => {
+                folder.path().join(word.trim_start_matches("./")).to_string_lossy().into_owned()
+            }
+            other => other.replace("target/release", &libraries().to_string_lossy()),
+        };
+        let words: Vec<String> = line.words.iter().map(place).collect();
+        let mut command = Command::new(&words[variables]);
+        for (name, value) in words[..variables].iter().filter_map(|word| word.split_once('=')) {
+            command.env(name, value);
+        }
+        output(command.args(&words[variables + 1..]).current_dir(workspace()));
+        count += 1;
+    }
+    assert_eq!(count, 4);
 }

@@ -24,12 +24,18 @@ impl Failure {
         Self::Run(message.to_string())
     }
 
-    /// The same failure with the name of the process that it is of.
-    #[cfg(feature = "mpi")]
-    pub(crate) fn of(self, process: &str) -> Self {
+    /// The same failure with the name of the process or of the file that it is of.
+    #[cfg(any(feature = "mip", feature = "mpi"))]
+    pub(crate) fn of(self, thing: &str) -> Self {
+        self.with(|message| format!("{thing}: {message}"))
+    }
+
+    /// The same failure with another message.
+    #[cfg(any(feature = "mip", feature = "mpi"))]
+    pub(crate) fn with(self, change: impl FnOnce(String) -> String) -> Self {
         match self {
-            Self::Input(message) => Self::Input(format!("{process}: {message}")),
-            Self::Run(message) => Self::Run(format!("{process}: {message}")),
+            Self::Input(message) => Self::Input(change(message)),
+            Self::Run(message) => Self::Run(change(message)),
             reported => reported,
         }
     }

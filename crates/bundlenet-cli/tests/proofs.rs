@@ -101,10 +101,13 @@ fn excess(problem: &Problem, proof: &Value) -> Option<f64> {
 }
 
 /// Ways to tamper with a proof. Each has to be rejected.
-const WAYS: usize = 10;
+const WAYS: usize = 18;
 
 /// Tampers with a proof or an instance. `None` if the bound still follows.
 fn tamper(case: &Case, other: &Case, way: usize, random: &mut Random) -> Option<(Value, Value)> {
+    if way >= 10 {
+        return tamper_more(case, way, random);
+    }
     let (mut instance, mut proof) = (read_json(&case.instance), read_json(&case.proof));
     // The direction in which a claim is stronger.
     let better = if proof["sense"] == "min" { 1 } else { -1 };
@@ -170,17 +173,100 @@ fn tamper(case: &Case, other: &Case, way: usize, random: &mut Random) -> Option<
         }
     }
     // These ways may leave the bound as it was, or weaken it.
-    if matches!(way, 1 | 2 | 5 | 6 | 7) {
-        let options = ReadOptions::default();
-        let problem =
-            Source::parse("tampered.json", instance.to_string().into(), options).unwrap().choose(None).unwrap();
-        let fits = proof["multipliers"].as_array()?.len() == problem.dual().dim();
-        if fits && !excess(&problem, &proof).is_some_and(|excess| excess > 1e-6) {
-            return None;
-        }
+    if matches!(way, 1 | 2 | 5 | 6 | 7) && still_follows(&instance, &proof) {
+        return None;
     }
     // A break cost of an arc that stays closed either way.
     if way == 4 && proof["breaks"].is_array() && !is_open(case, &proof) {
+        return None;
+    }
+    Some((instance, proof))
+}
+
+/// Whether the bound still follows, as far as that can be told.
+fn still_follows(instance: &Value, proof: &Value) -> bool {
+    let parsed = Source::parse("tampered.json", instance.to_string().into(), ReadOptions::default());
+    let problem = parsed.unwrap().choose(None).unwrap();
+    let fits = proof["multipliers"].as_array().is_some_and(|all| all.len() == problem.dual().dim());
+    fits && !excess(&problem, proof).is_some_and(|excess| excess > 1e-6)
+}
+
+/// The entries of a list that the proof has.
+fn entries<'a>(proof: &'a mut Value, names: &[&str], random: &mut Random) -> &'a mut Vec<Value> {
+    let names: Vec<&str> = names.iter().copied().filter(|name| proof[*name].is_array()).collect();
+    proof[names[random.below(names.len())]].as_array_mut().unwrap()
+}
+
+/// Further ways to tamper.
+fn tamper_more(case: &Case, way: usize, random: &mut Random) -> Option<(Value, Value)> {
+    let (mut instance, mut proof) = (read_json(&case.instance), read_json(&case.proof));
+    let is_design = proof["breaks"].is_array();
+    let fields = if instance["instance"].is_object() { &mut instance["instance"] } else { &mut instance };
+    match way {
+        // Entries change places.
+        10 => {
+            let list = entries(&mut proof, &["multipliers"], random);
+            let (one, two) = (random.below(list.len()), random.below(list.len()));
+            list.swap(one, two);
+        }
+        // Multipliers with the other sign.
+        11 => {
+            let list = entries(&mut proof, &["multipliers"], random);
+            for entry in list {
+                let (numerator, denominator) = fraction(entry);
+                *entry = shown((-numerator, denominator));
+            }
+        }
+        // A list that is too short or too long.
+        12 => {
+            let list = entries(&mut proof, &["multipliers", "breaks", "knapsacks", "ratios"], random);
+            if random.below(2) == 0 {
+                list.pop();
+            } else {
+                list.push(json!("0"));
+            }
+        }
+        // One entry is no fraction.
+        13 => {
+            let wrong = [
+                "5/-3", "+5", " 5", "5 ", "0x10", "1_000", "1.5", "Infinity", "--1", "1/00", "", "5/3/2", "5\n", "1e9",
+            ];
+            let list = entries(&mut proof, &["multipliers", "breaks", "knapsacks", "ratios"], random);
+            let at = random.below(list.len());
+            list[at] =
+                [json!(wrong[random.below(wrong.len())]), json!(true), json!(0), json!(["0"])][random.below(4)].clone();
+        }
+        // A problem of the other sense, or of the other family.
+        14 => {
+            let (key, name) = [
+                ("sense", if proof["sense"] == "min" { "max" } else { "min" }),
+                ("family", if is_design { "generalised assignment" } else { "network design" }),
+            ][random.below(2)];
+            proof[key] = json!(name);
+        }
+        // A subproblem is missing in the instance: an arc, or a bin.
+        15 => {
+            let keys: &[&str] = if is_design { &["tail", "head", "f", "c"] } else { &["p", "w", "c"] };
+            keys.iter().for_each(|key| drop(fields[*key].as_array_mut().unwrap().pop()));
+            if is_design {
+                fields["r"].as_array_mut().unwrap().iter_mut().for_each(|row| drop(row.as_array_mut().unwrap().pop()));
+            } else {
+                fields["J"] = json!(fields["J"].as_u64().unwrap() - 1);
+            }
+        }
+        // Arcs or bins hold more.
+        16 => {
+            let all = fields["c"].as_array_mut().unwrap();
+            all.iter_mut().for_each(|capacity| *capacity = json!(capacity.as_f64().unwrap() as u64 * 3));
+        }
+        // The signs of a claim.
+        _ => {
+            let (numerator, denominator) = fraction(&proof["bound"]);
+            let stronger = if proof["sense"] == "min" { 2 * numerator.abs() + 1 } else { -numerator.abs() - 1 };
+            proof["bound"] = shown((stronger, denominator));
+        }
+    }
+    if matches!(way, 10 | 11 | 16) && still_follows(&instance, &proof) {
         return None;
     }
     Some((instance, proof))
@@ -237,6 +323,34 @@ fn genuine_proofs_are_accepted() {
         success(&["convert", text(&instance), text(&other)]);
         let sense = if read_json(&proof)["sense"] == "max" { "--sense=max" } else { "--sense=min" };
         assert_eq!(verify(&other, &proof, &[sense]).0, 0, "{}", other.display());
+    }
+}
+
+/// The checker refuses repeated keys and numbers that no proof has, without a traceback.
+#[test]
+fn senseless_files_are_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let Case { instance, proof } = cases(folder.path(), "ga-10-100", &[], 1).remove(0);
+    let claim = std::fs::read_to_string(&proof).unwrap();
+    let twice = claim.replacen('{', r#"{"bound": "0", "#, 1);
+    for (text, code) in [(twice, 1), ("[".repeat(100_000), 1), (claim.replace("multipliers", "multiplier"), 1)] {
+        let path = folder.path().join("wrong.proof");
+        std::fs::write(&path, text).unwrap();
+        assert_eq!(verify(&instance, &path, &[]).0, code);
+    }
+    let data = std::fs::read_to_string(&instance).unwrap();
+    let first = data.find("\"c\":").map(|at| at + 4).unwrap();
+    let end = first + data[first..].find(',').unwrap();
+    let replaced = |number: &str| format!("{}[{number}{}", &data[..first], &data[end..]);
+    let numbers = ["NaN", "Infinity", "1e999999999", "1e-999999999", "true", "\"5\"", "null", "-1", "[1]"];
+    let mut wrong: Vec<Vec<u8>> = numbers.iter().map(|number| replaced(number).into_bytes()).collect();
+    wrong.push(data.replacen("\"c\":", "\"c\": [1], \"c\":", 1).into_bytes());
+    wrong.push("[".repeat(100_000).into_bytes());
+    wrong.push([&[0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 3][..], &[7; 40]].concat());
+    for content in wrong {
+        let path = folder.path().join("wrong.json");
+        std::fs::write(&path, &content).unwrap();
+        assert_eq!(verify(&path, &proof, &[]).0, 2, "{}", String::from_utf8_lossy(&content[..60.min(content.len())]));
     }
 }
 
