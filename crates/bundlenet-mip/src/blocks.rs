@@ -6,8 +6,9 @@ use crate::block::{Block, blocks_of};
 use crate::dual::{BlockDual, Multipliers};
 use crate::error::Error;
 use crate::highs::{Ending, Highs};
+use crate::loose;
 use crate::model::{Column, Model};
-use crate::propagate::fill_bounds;
+use crate::propagate::{fill_bounds, round_bounds};
 use crate::relaxation::Relaxation;
 use crate::structure::{Part, Structure};
 use crate::watch::Watch;
@@ -55,14 +56,29 @@ fn multipliers_of(model: &mut Model, structure: &Structure) -> Multipliers {
     found
 }
 
+/// Refuses columns without a value between their bounds: whole ones for integer columns, and those that rows imply.
+fn check_bounds(model: &Model) -> Result<(), Error> {
+    match model.columns.iter().find(|column| column.lower > column.upper) {
+        Some(Column { name, lower, upper, is_integer, .. }) => {
+            let kind = if *is_integer { "integer column" } else { "column" };
+            let expected = "a value between its bounds, its own and those that rows imply";
+            Err(Error::content(format!("{kind} {name}"), expected, format!("{lower} and {upper}")))
+        }
+        None => Ok(()),
+    }
+}
+
 impl Blocks {
     /// The blocks of a model.
     ///
     /// # Errors
-    /// If an integer column, or a column without a block, stays unbounded, or a row without entries is violated.
+    /// If a column has no value between its bounds, if an integer column, or a column without a block, stays unbounded,
+    /// or if a row without entries is violated.
     pub fn new(mut model: Model, structure: &Structure) -> Result<Self, Error> {
         let columns = model.columns.len();
+        round_bounds(&mut model);
         let filled_bounds = fill_bounds(&mut model, structure);
+        check_bounds(&model)?;
         let empty = |(row, it): &(usize, &crate::model::Row)| !structure.is_relaxed(*row) && it.entries.is_empty();
         if let Some((_, row)) =
             model.rows.iter().enumerate().filter(empty).find(|(_, row)| row.lower > 0.0 || row.upper < 0.0)
@@ -70,30 +86,32 @@ impl Blocks {
             let place = format!("row {}", row.name);
             return Err(Error::content(place, "entries", format!("none, and sides {} and {}", row.lower, row.upper)));
         }
-        let multipliers = multipliers_of(&mut model, structure);
+        let mut multipliers = multipliers_of(&mut model, structure);
         let mut coupling: Vec<Vec<(u32, f64)>> = vec![vec![]; model.columns.len()];
         for (multiplier, &row) in multipliers.rows.iter().enumerate() {
             let entries = model.rows[row].entries.iter();
             entries.for_each(|&(column, entry)| coupling[column].push((multiplier as u32, entry)));
         }
         let mut parts = structure.parts(&model);
+        loose::limit(&model, &parts, &coupling, &mut multipliers)?;
         if model.offset != 0.0 || parts.is_empty() {
             // A component without columns stands for the constant.
             parts.push(Part::default());
         }
         let blocks = blocks_of(&model, &parts, &coupling);
         let found = Self { model, columns, multipliers, blocks, filled_bounds };
-        found.check_bounds()?;
+        found.check_finite()?;
         Ok(found)
     }
 
     /// Refuses columns whose bounds leave a block unbounded.
-    fn check_bounds(&self) -> Result<(), Error> {
+    fn check_finite(&self) -> Result<(), Error> {
         for block in &self.blocks {
-            for &column in block.columns() {
+            for (&column, coupling) in block.columns().iter().zip(&block.coupling) {
                 let column = &self.model.columns[column];
                 let is_bounded = column.lower.is_finite() && column.upper.is_finite();
-                if is_bounded || !(column.is_integer || block.rows.is_empty()) {
+                let has_rows = !block.rows.is_empty() && !column.is_integer;
+                if is_bounded || has_rows || (block.rows.is_empty() && loose::is_loose(column, coupling)) {
                     continue;
                 }
                 let thing = if column.is_integer { "integer column" } else { "column" };
@@ -161,7 +179,8 @@ impl Blocks {
         names.zip(point.iter().copied())
     }
 
-    /// The value of each column in a convex combination. Identical blocks get equal shares.
+    /// The value of each column in a convex combination. Identical blocks get equal shares. Columns without a bound that
+    /// limit a multiplier make up for the violation of its row.
     #[must_use]
     pub fn values(&self, primal: &Primal) -> Vec<f64> {
         let mut values = vec![0.0; self.model.columns.len()];
@@ -174,8 +193,21 @@ impl Blocks {
                 block.copies.iter().for_each(|copy| values[copy[at]] = share);
             }
         }
+        let loose = self.blocks.iter().filter(|block| block.rows.is_empty());
+        loose.for_each(|block| self.make_up(block, &mut values));
         values.truncate(self.columns);
         values
+    }
+
+    /// Moves a loose column as far as its row is violated.
+    fn make_up(&self, block: &Block, values: &mut [f64]) {
+        let (&[at], [coupling]) = (block.columns(), &block.coupling[..]) else { return };
+        let column = &self.model.columns[at];
+        let (true, &[(multiplier, entry)]) = (loose::is_loose(column, coupling), &coupling[..]) else { return };
+        let row = &self.model.rows[self.multipliers.rows[multiplier as usize]];
+        let activity: f64 = row.entries.iter().map(|&(column, entry)| entry * values[column]).sum();
+        let missing = activity.clamp(row.lower, row.upper) - activity;
+        values[at] = (values[at] + missing / entry).clamp(column.lower, column.upper);
     }
 
     /// Largest violation of a relaxed row.

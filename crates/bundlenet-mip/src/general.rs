@@ -53,7 +53,9 @@ fn cost_of(costs: &[f64], values: &[f64]) -> f64 {
 }
 
 impl General {
-    pub(crate) fn new(name: &str, part: Model, watch: Watch) -> Result<Self, Error> {
+    pub(crate) fn new(name: &str, mut part: Model, watch: Watch) -> Result<Self, Error> {
+        // Costs and bounds are those of columns alone.
+        part.offset = 0.0;
         let mut highs = Highs::new();
         highs.set_watch(watch);
         let is_linear = part.columns.iter().all(|column| !column.is_integer);

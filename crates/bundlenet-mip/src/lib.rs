@@ -43,6 +43,7 @@ mod highs;
 mod jdec;
 mod knapsack;
 mod lines;
+mod loose;
 mod model;
 mod mps;
 mod propagate;

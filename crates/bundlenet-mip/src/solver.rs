@@ -4,7 +4,8 @@ use crate::block::{Block, Kind};
 use crate::error::Error;
 use crate::general::General;
 use crate::knapsack::Knapsack;
-use crate::model::Model;
+use crate::loose;
+use crate::model::{Column, Model};
 use crate::solved::Solved;
 use crate::watch::Watch;
 
@@ -48,13 +49,12 @@ impl Solver {
     pub(crate) fn solve(&mut self, costs: &[f64], accuracy: f64, more: usize) -> Result<Solved, Error> {
         match &mut self.means {
             Means::Trivial => {
-                let values = self.part.columns.iter().zip(costs).map(|(column, &cost)| match cost {
-                    _ if cost > 0.0 => column.lower,
-                    _ if cost < 0.0 => column.upper,
-                    // Any value is optimal.
-                    _ => 0.0_f64.clamp(column.lower, column.upper),
-                });
-                Ok(Solved { values: values.collect(), ..Solved::default() })
+                let columns = self.part.columns.iter().zip(costs);
+                let values = columns.map(|(column, &cost)| value(column, cost)).collect::<Option<Vec<f64>>>();
+                let values = values.ok_or_else(|| {
+                    Error::content(self.name.as_str(), "a block with a finite minimum", "an unbounded one")
+                })?;
+                Ok(Solved { values, ..Solved::default() })
             }
             Means::Knapsack(knapsack) => {
                 if let Ok(solved) = knapsack.solve(costs, more) {
@@ -100,4 +100,17 @@ impl Solver {
             general.set_memory(memory);
         }
     }
+}
+
+/// The value of a column without rows. `None` if its cost is unbounded.
+fn value(column: &Column, cost: f64) -> Option<f64> {
+    if column.lower.is_infinite() || column.upper.is_infinite() {
+        return loose::value(column, cost, column.cost.abs());
+    }
+    Some(match cost {
+        _ if cost > 0.0 => column.lower,
+        _ if cost < 0.0 => column.upper,
+        // Any value is optimal.
+        _ => 0.0_f64.clamp(column.lower, column.upper),
+    })
 }

@@ -167,9 +167,22 @@ fn bad_blocks_are_named() {
     );
     let message = error_of(integer);
     assert!(message.contains("integer column") && message.contains("finite bounds"), "{message}");
-    let loose = model(vec![column("x", 1.0, infinity, false)], vec![link()]);
+    let second = row("link2", 1.0, infinity, &[(0, 1.0)]);
+    let loose = model(vec![column("x", 1.0, infinity, false)], vec![link(), second]);
     let message = error_of(loose);
     assert!(message.contains("column x") && message.contains("finite bounds"), "{message}");
+    let unbounded = model(vec![column("x", -1.0, infinity, false)], vec![link()]);
+    let message = error_of(unbounded);
+    assert!(message.contains("row link") && message.contains("bounded") && message.contains("column x"), "{message}");
+    let unbounded = model(vec![column("x", 1.0, 1.0, true), column("y", -1.0, infinity, false)], vec![link()]);
+    let message = error_of(unbounded);
+    assert!(message.contains("column y") && message.contains("no row"), "{message}");
+    let without_value = model(
+        vec![Column { lower: 0.2, ..column("x", 1.0, 0.8, true) }, column("y", 1.0, 1.0, true)],
+        vec![row("own", 0.0, infinity, &[(0, 1.0), (1, 1.0)]), link()],
+    );
+    let message = error_of(without_value);
+    assert!(message.contains("integer column x") && message.contains("1 and 0"), "{message}");
     let empty = model(vec![column("x", 1.0, 1.0, true)], vec![row("own", 1.0, infinity, &[]), link()]);
     assert!(error_of(empty).contains("row own"));
 }
@@ -243,6 +256,68 @@ fn bounds_are_filled() {
     let blocks = Blocks::new(model, &structure).unwrap();
     let upper: Vec<f64> = blocks.model().columns.iter().map(|column| column.upper).collect();
     assert_eq!((upper, blocks.filled_bounds()), (vec![3.0, 4.0, 4.0], 3));
+}
+
+/// A bound that follows from a row whose terms are of very different sizes is right.
+#[test]
+fn large_terms_do_not_spoil_filled_bounds() {
+    let infinity = f64::INFINITY;
+    let model = model(
+        vec![Column { lower: -1e17, ..column("x", -1.0, infinity, true) }, column("y", -1.0, 7.0, true)],
+        vec![row("own", -infinity, 9.0, &[(0, 1.0), (1, 1.0)]), row("link", -infinity, 8.0, &[(0, 1.0)])],
+    );
+    let structure = Structure::of_pattern(&model, "^link").unwrap();
+    assert_eq!(Blocks::new(model, &structure).unwrap().model().columns[0].upper, 9.0);
+}
+
+/// Columns between fractions take the whole values between them.
+#[test]
+fn integer_columns_have_whole_bounds() {
+    let halves = |cost: f64| Column { lower: -1.5, ..column("x", cost, 2.5, true) };
+    for (cost, value) in [(1.0, -1.0), (-1.0, -2.0)] {
+        let model = model(vec![halves(cost)], vec![row("link", -9.0, f64::INFINITY, &[(0, 1.0)])]);
+        let structure = Structure::of_pattern(&model, "^link").unwrap();
+        let mut dual = Blocks::new(model, &structure).unwrap().dual(Watch::default()).unwrap();
+        assert_eq!(dual.evaluate(&[0.0], &mut [0.0]).unwrap(), value);
+    }
+}
+
+/// Columns without a bound in one relaxed row limit its multiplier: a need that may be missed, at a price for each unit.
+/// The convex combination has the units that are missing.
+#[test]
+fn slacks_with_a_price_limit_multipliers() {
+    let infinity = f64::INFINITY;
+    for (need, price, value) in [(2.0, 9.0, 4.0), (5.0, 9.0, 25.0), (5.0, 1.0, 5.0)] {
+        for sense in [bundlenet::Sense::Minimize, bundlenet::Sense::Maximize] {
+            let mut model = model(
+                vec![
+                    column("x", 2.0, 2.0, true),
+                    column("y", 3.0, 1.0, true),
+                    column("missed", price, infinity, false),
+                ],
+                vec![
+                    row("own", -infinity, 5.0, &[(0, 2.0), (1, 1.0)]),
+                    row("link", need, infinity, &[(0, 1.0), (1, 1.0), (2, 1.0)]),
+                ],
+            );
+            if sense == bundlenet::Sense::Maximize {
+                model.sense = sense;
+                model.columns.iter_mut().for_each(|column| column.cost = -column.cost);
+            }
+            let structure = Structure::of_pattern(&model, "^link").unwrap();
+            let blocks = Blocks::new(model, &structure).unwrap();
+            let settings = Settings { primal: true, ..Settings::default() };
+            let mut dual = blocks.dual(Watch::default()).unwrap();
+            let solution = Solver::new(settings).unwrap().solve(&mut dual).unwrap();
+            let linear = blocks.relaxation(Watch::default()).unwrap().unwrap().bound;
+            let value = sense.sign() * value;
+            assert!((solution.value - value).abs() <= 1e-6 * value.abs(), "{} {value} {linear}", solution.value);
+            let values = blocks.values(solution.primal.as_ref().unwrap());
+            assert!(blocks.largest_violation(&values) <= 1e-6, "{values:?}");
+            let cost = blocks.model().objective(&values);
+            assert!((cost - value).abs() <= 1e-3 * value.abs(), "{values:?} {cost} {value}");
+        }
+    }
 }
 
 /// A limit of time ends a call inside HiGHS, and the answer is still valid.
