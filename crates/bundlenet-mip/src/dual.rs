@@ -21,12 +21,20 @@ use crate::relaxation::Relaxation;
 use crate::solver::Solver;
 use crate::watch::Watch;
 
+/// Part of the terms of a sum that its round-off may be.
+const ROUND_OFF: f64 = 4.0 * f64::EPSILON;
+
+/// Round-off below this part of the model's largest cost is not worth a word.
+const NEGLIGIBLE: f64 = 1e-9;
+
 /// The Lagrangian dual of a model with blocks, as components to be evaluated on several threads.
 pub struct BlockDual {
     sense: Sense,
     linear: Vec<f64>,
     domain: Domain,
     components: Vec<Component>,
+    /// Largest cost of a column.
+    largest_cost: f64,
     work: f64,
     solved: Arc<AtomicUsize>,
 }
@@ -85,6 +93,7 @@ impl BlockDual {
             sense: model.sense,
             linear: multipliers.sides.clone(),
             domain: Domain::between(multipliers.limits.iter().copied()),
+            largest_cost: model.columns.iter().map(|column| column.cost.abs()).fold(0.0, f64::max),
             work: components.iter().map(solver).sum(),
             solved: Arc::default(),
             components,
@@ -114,6 +123,22 @@ impl BlockDual {
             sign * coupling.iter().fold(*cost, |cost, &(at, entry)| cost - entry * point[at as usize])
         };
         columns.map(cost).collect()
+    }
+
+    /// The round-off of a component's value at a point, 0 where it is negligible. Far from the origin the terms of
+    /// multipliers cancel, and nothing of the costs may be left. The first component also has that of the linear term.
+    fn round_off(&self, component: usize, values: &[f64], point: &[f64]) -> f64 {
+        let it = &self.components[component];
+        let of_column = |coupling: &Vec<(u32, f64)>| {
+            coupling.iter().map(|&(at, entry)| (entry * point[at as usize]).abs()).sum::<f64>()
+        };
+        let columns = it.block.coupling.iter().zip(values);
+        let mut terms: f64 = columns.map(|(coupling, value)| of_column(coupling) * value.abs()).sum();
+        if component == 0 {
+            terms += self.linear.iter().zip(point).map(|(side, multiplier)| (side * multiplier).abs()).sum::<f64>();
+        }
+        let round_off = ROUND_OFF * terms;
+        if round_off > NEGLIGIBLE * self.largest_cost { round_off } else { 0.0 }
     }
 
     fn solver(&self, component: usize) -> MutexGuard<'_, Solver> {
@@ -180,9 +205,13 @@ impl Components for BlockDual {
         self.solved.fetch_add(1, Ordering::Relaxed);
         let value = |values: &[f64]| it.constant + sign * product(&costs, values);
         let cut = value(&solved.values);
+        let round_off = self.round_off(component, &solved.values, point);
         match solved.bound {
-            None => answer.push(cut, it.slope(&solved.values)),
-            Some(bound) => answer.push_within(cut, it.constant + sign * bound, it.slope(&solved.values)),
+            None if round_off == 0.0 => answer.push(cut, it.slope(&solved.values)),
+            bound => {
+                let bound = bound.map_or(cut, |bound| it.constant + sign * bound) - sign * round_off;
+                answer.push_within(cut, bound, it.slope(&solved.values));
+            }
         }
         let (cost, variables) = it.primal(&solved.values);
         answer.solution(cost, variables);
