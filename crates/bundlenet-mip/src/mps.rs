@@ -8,6 +8,9 @@ use std::collections::HashSet;
 use crate::error::Error;
 use crate::lines::{Line, check_end, lines, number};
 
+/// Most words after the name of a column or a vector: two rows and their numbers.
+const MOST_WORDS: usize = 4;
+
 /// Types of bounds with a value.
 const BOUNDS: [&str; 7] = ["UP", "LO", "FX", "LI", "UI", "SC", "SI"];
 
@@ -120,6 +123,10 @@ impl<'a> Names<'a> {
         }
         if !words.len().is_multiple_of(2) {
             return Err(line.wrong("rows, each with a number"));
+        }
+        // HiGHS does not read the others.
+        if words.len() > MOST_WORDS {
+            return Err(line.wrong("no more than two rows with their numbers"));
         }
         for pair in words.chunks_exact(2) {
             if !self.rows.contains(pair[0]) {

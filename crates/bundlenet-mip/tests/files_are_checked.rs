@@ -88,6 +88,11 @@ fn models_that_are_wrong_are_refused_with_their_line() {
     let cases = [
         ("x1 cap1 2", "x1 capp 2", "a.mps, line 9: expected the name of a row in ROWS, not \"capp\""),
         ("x1 cap1 2", "x1 cap1", "a.mps, line 9: expected rows, each with a number"),
+        (
+            "RHS link 1 cap1 4",
+            "RHS link 1 cap1 4 obj -10",
+            "a.mps, line 13: expected no more than two rows with their numbers",
+        ),
         ("x1 cap1 2", "x1 cap1 two", "a.mps, line 9: expected rows and finite numbers"),
         ("x1 cap1 2", "x1 cap1 nan", "a.mps, line 9: expected rows and finite numbers"),
         (
