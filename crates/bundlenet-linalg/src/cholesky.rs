@@ -424,10 +424,11 @@ fn update<L: Lanes>(
     // The right strips stay in the first-level cache while all left strips are read.
     let mut at = 0;
     while at < places.len() {
-        if is_over(LANES * LANES * width * WIDE * (places.len() - at)) {
+        let is_wide = L::REGISTERS >= 32 && places.get(at + WIDE - 1) == Some(&(places[at] + WIDE - 1));
+        let together = if is_wide { WIDE } else { 1 };
+        if is_over(LANES * LANES * width * together * (places.len() - at)) {
             return None;
         }
-        let is_wide = L::REGISTERS >= 32 && places.get(at + WIDE - 1) == Some(&(places[at] + WIDE - 1));
         for (below, place) in places.iter().enumerate().skip(at) {
             let rows = &mut entries[place * LANES * stride + places[at]..];
             if is_wide {
@@ -437,7 +438,7 @@ fn update<L: Lanes>(
                 subtract::<L, 1>(strip(below), [strip(at)], rows, stride);
             }
         }
-        at += if is_wide { WIDE } else { 1 };
+        at += together;
     }
     Some(())
 }

@@ -334,7 +334,7 @@ impl Oracle for UnitCommitmentDual {
         Ok(value)
     }
 
-    /// Prices of energy in [merit order](merit_order::prices), and none of reserve.
+    /// Prices of energy in merit order (`merit_order.rs`), and none of reserve.
     fn start(&self) -> Option<Vec<f64>> {
         let mut start = merit_order::prices(&self.instance);
         start.resize(self.linear.len(), 0.0);

@@ -472,30 +472,37 @@ impl ProductMaster {
         quadratic + cuts.map(|cut| cut.weight * cut.error).sum::<f64>() / eta
     }
 
-    /// Collects the cuts that a Newton step moves.
+    /// Collects the cuts that a Newton step moves. Components with entries in most variables come last: the factor of
+    /// Newton's matrix is zero left of the first product of each row, and they have products with all others.
     fn gather(&mut self, bundle: &ComponentBundle) {
         let Support { cuts, blocks, columns, .. } = &mut self.support;
         cuts.clear();
         blocks.clear();
         columns.clear();
-        let mut first = 0;
-        for (index, component) in bundle.components().iter().enumerate() {
-            let start = cuts.len();
-            for (at, cut) in component.cuts.iter().enumerate().filter(|(_, cut)| cut.weight > 0.0) {
-                let cost = self.costs[first + at];
-                let stiffness = self.stiffening * (cost - self.least[index]).max(0.0) / cut.weight;
-                cuts.push(SupportCut { component: index, cut: at, weight: cut.weight, cost, stiffness });
+        for wants_wide in [false, true] {
+            let mut first = 0;
+            for (index, component) in bundle.components().iter().enumerate() {
+                let costs = &self.costs[first..first + component.cuts.len()];
+                first += component.cuts.len();
+                if bundle.is_wide(component) != wants_wide {
+                    continue;
+                }
+                let start = cuts.len();
+                for (at, cut) in component.cuts.iter().enumerate().filter(|(_, cut)| cut.weight > 0.0) {
+                    let cost = costs[at];
+                    let stiffness = self.stiffening * (cost - self.least[index]).max(0.0) / cut.weight;
+                    cuts.push(SupportCut { component: index, cut: at, weight: cut.weight, cost, stiffness });
+                }
+                if cuts.len() < start + 2 {
+                    cuts.truncate(start);
+                    continue;
+                }
+                let block = start..cuts.len();
+                let heavier = |a: usize, b: usize| if cuts[b].weight > cuts[a].weight { b } else { a };
+                let heaviest = block.clone().fold(start, heavier);
+                columns.extend(block.clone().filter(|&at| at != heaviest).map(|at| (at, heaviest)));
+                blocks.push(block);
             }
-            first += component.cuts.len();
-            if cuts.len() < start + 2 {
-                cuts.truncate(start);
-                continue;
-            }
-            let block = start..cuts.len();
-            let heavier = |a: usize, b: usize| if cuts[b].weight > cuts[a].weight { b } else { a };
-            let heaviest = block.clone().fold(start, heavier);
-            columns.extend(block.clone().filter(|&at| at != heaviest).map(|at| (at, heaviest)));
-            blocks.push(block);
         }
         self.support.count_products(bundle);
     }

@@ -14,6 +14,10 @@ use bundlenet_linalg::vectors::Padded;
 use super::{Centre, Model, Proposal, Pruning, Saved, SavedCuts, Sight};
 use crate::oracle::{CutsOf, Detail, Evaluation, Lines, Primal, Solutions};
 
+/// A cut is wide if it has entries in more than one in this number of the variables. A cut of an arc is not, nor that of
+/// a scenario with copies of its own; the cut of the scenario to which all others are compared is.
+const WIDE: usize = 8;
+
 /// A cut of a component.
 #[derive(Clone, Debug)]
 pub(crate) struct Cut {
@@ -393,6 +397,11 @@ impl ComponentBundle {
     /// The cuts of a component, mutable, for their weights.
     pub(crate) fn cuts_mut(&mut self, component: usize) -> &mut [Cut] {
         &mut self.components[component].cuts
+    }
+
+    /// Whether a component has a wide cut.
+    pub(crate) fn is_wide(&self, component: &Component) -> bool {
+        component.cuts.iter().any(|cut| WIDE * cut.entries.len() > self.linear.len())
     }
 
     /// Coordinates and entries of a cut's subgradient.

@@ -312,3 +312,29 @@ fn one_call_of_interior_point_steps_is_enough() {
         assert!(after.gap <= allowed, "case {index}: {} {}, allowed {allowed}", before.gap, after.gap);
     }
 }
+
+/// The cut of a component with entries in all variables has products with all other cuts. Where it stands does not matter.
+#[test]
+fn a_wide_component_does_not_fill_the_matrix() {
+    let (count, width) = (100, 12);
+    let dim = count * width;
+    let stream = &mut Stream::new(3, "wide component", 0);
+    let mut cuts_of = |coordinates: std::ops::Range<usize>| -> Vec<SparseCut> {
+        let cut = |_| (coordinates.clone().map(|at| (at as u32, stream.normal())).collect(), 0.0);
+        (0..4).map(cut).collect()
+    };
+    let narrow: Vec<_> = (0..count).map(|at| cuts_of(at * width..(at + 1) * width)).collect();
+    let wide = cuts_of(0..dim);
+    let products = |cuts: &[Vec<SparseCut>]| {
+        let mut bundle = ComponentBundle::of_cuts(&vec![0.0; dim], vec![1.0; dim], cuts);
+        let mut master = ProductMaster::forced(Some(Way::Newton));
+        let (limits, accuracy) = (Limits::new(&Domain::Free, dim), Accuracy { share: 1e-3, effort: Effort::Full });
+        master.solve(&mut bundle, &limits, 1.0, accuracy, &Patience::default());
+        master.support.factor_products
+    };
+    let first = products(&[&[wide.clone()], &narrow[..]].concat());
+    let last = products(&[&narrow[..], &[wide]].concat());
+    let (rows, dense) = (3.0 * (count + 1) as f64, (3.0 * (count + 1) as f64).powi(3) / 6.0);
+    assert!(first > 0.0 && (first / last - 1.0).abs() < 0.5, "{first} {last}, {rows} rows");
+    assert!(first < 0.2 * dense, "{first} of {dense}");
+}
