@@ -332,7 +332,7 @@ fn a_wide_component_does_not_fill_the_matrix() {
         master.solve(&mut bundle, &limits, 1.0, accuracy, &Patience::default());
         master.support.factor_products
     };
-    let first = products(&[&[wide.clone()], &narrow[..]].concat());
+    let first = products(&[std::slice::from_ref(&wide), &narrow[..]].concat());
     let last = products(&[&narrow[..], &[wide]].concat());
     let (rows, dense) = (3.0 * (count + 1) as f64, (3.0 * (count + 1) as f64).powi(3) / 6.0);
     assert!(first > 0.0 && (first / last - 1.0).abs() < 0.5, "{first} {last}, {rows} rows");
