@@ -57,6 +57,9 @@ const FLAT: f64 = 1e-12;
 /// Weights below this count as zero.
 pub(super) const LEAST_WEIGHT: f64 = 1e-13;
 
+/// Wide components are few if they are at most one in this number.
+const FEW: usize = 8;
+
 /// Part of the gap that steps in the space of the variables may leave. The rest is for cuts that took no part.
 const VARIABLES_SHARE: f64 = 0.5;
 
@@ -472,19 +475,21 @@ impl ProductMaster {
         quadratic + cuts.map(|cut| cut.weight * cut.error).sum::<f64>() / eta
     }
 
-    /// Collects the cuts that a Newton step moves. Components with entries in most variables come last: the factor of
-    /// Newton's matrix is zero left of the first product of each row, and they have products with all others.
+    /// Collects the cuts that a Newton step moves. If a few components are wide, they come last: the factor of Newton's
+    /// matrix is zero left of the first product of each row, and wide components have products with all others.
     fn gather(&mut self, bundle: &ComponentBundle) {
         let Support { cuts, blocks, columns, .. } = &mut self.support;
         cuts.clear();
         blocks.clear();
         columns.clear();
-        for wants_wide in [false, true] {
+        let count = bundle.components().iter().filter(|component| bundle.is_wide(component)).count();
+        let are_few = FEW * count <= bundle.components().len();
+        for wants_last in [false, true] {
             let mut first = 0;
             for (index, component) in bundle.components().iter().enumerate() {
                 let costs = &self.costs[first..first + component.cuts.len()];
                 first += component.cuts.len();
-                if bundle.is_wide(component) != wants_wide {
+                if (are_few && bundle.is_wide(component)) != wants_last {
                     continue;
                 }
                 let start = cuts.len();
