@@ -156,7 +156,8 @@ pub(crate) fn solve(
         blocks.named_multipliers(&vec![0.0; dual.dim()]).map(|(name, _)| name.to_string()).collect();
     let progress = (!modes.is_quiet).then(|| show_progress(dual.components()));
     let solved = run(&mut dual, &program.sizes(), Start { names: &names, point: start }, &settings);
-    let solved = solved.map_err(|failure| failed(file, failure, seconds.and(relaxation.as_ref())))?;
+    let is_cut_short = seconds.is_some() || interrupt.load(Ordering::Relaxed);
+    let solved = solved.map_err(|failure| failed(file, failure, relaxation.as_ref().filter(|_| is_cut_short)))?;
     drop(progress);
     let Some(Outcome { solution, state, unsaved }) = solved else { return Ok(None) };
     let primal = solution.primal.as_ref();
@@ -190,8 +191,8 @@ pub(crate) fn solve(
     Ok(Some(report))
 }
 
-/// A failure of a run with the name of the file. With a limit of time, the bound of the linear relaxation may be all that
-/// there is.
+/// A failure of a run with the name of the file. With a limit of time, or after an interrupt, the bound of the linear
+/// relaxation may be all that there is.
 fn failed(file: &Path, failure: Failure, known: Option<&Relaxation>) -> Failure {
     let known = known.map_or_else(String::new, |it| format!("; the linear relaxation has the bound {}", it.bound));
     failure.of(&file.display().to_string()).with(|message| message + &known)
