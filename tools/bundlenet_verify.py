@@ -101,7 +101,12 @@ def read_instance(path, sense, number):
         return from_dat(Tokens(text))
     if kind == "dow":
         return from_dow(text)
-    return from_assignment_text(text, sense or "min", number)
+    try:
+        return from_assignment_text(text, sense or "min", number)
+    except Unusable:
+        if kind != "txt or dat":
+            raise
+    return from_dat(Tokens(text))
 
 
 def kind_of_content(text):
@@ -111,7 +116,7 @@ def kind_of_content(text):
         return "json"
     if not all(re.fullmatch(r"[0-9]+", word) for word in first):
         return "dow"
-    return "dat" if len(first) == 3 else "txt"
+    return "txt or dat" if len(first) >= 3 else "txt"
 
 
 def decimal(text):
@@ -143,7 +148,9 @@ def unique(pairs):
 def from_json(text, sense):
     # Numbers are read as they are written, not as floating-point numbers.
     fields = json.loads(text, parse_float=decimal, parse_constant=decimal, object_pairs_hook=unique)
-    fields = fields.get("instance", fields)
+    # `null` is the same as no value.
+    inner = fields.get("instance")
+    fields = {key: value for key, value in (fields if inner is None else inner).items() if value is not None}
 
     def numbers(key):
         return [exact(number) for number in fields[key]]
@@ -236,19 +243,33 @@ def from_dow(text):
 
 
 def from_assignment_text(text, sense, number):
-    tokens = Tokens(text)
-    first = text.strip().split("\n", 1)[0].split()
-    count = tokens.whole() if len(first) == 1 else 1
+    lines = [len(line.split()) for line in text.split("\n") if line.strip()]
+    require(lines, "a number")
+    # Two sites and two customers have as many numbers as two bins and two items.
+    require(lines[:4] != [2, 2, 2, 1], "generalised assignment, found the lines of facility location")
+    try:
+        problems = from_assignment_numbers(Tokens(text), sense, lines[0] == 1)
+    except Unusable:
+        # Line breaks elsewhere tell less: the number of numbers decides.
+        if lines[0] == 2 or (lines[0] == 1 and lines[1:2] != [1]):
+            raise
+        problems = from_assignment_numbers(Tokens(text), sense, lines[0] != 1)
+    count = len(problems)
+    require(number is not None or count == 1, f"--problem N, a number from 1 to {count}")
+    require(number is None or 1 <= number <= count, f"--problem from 1 to {count}")
+    return problems[(number or 1) - 1]
+
+
+def from_assignment_numbers(tokens, sense, is_counted):
+    """All problems of a text, which begins with their number if it `is_counted`."""
     problems = []
-    for _ in range(count):
+    for _ in range(tokens.whole() if is_counted else 1):
         bins, items = tokens.whole(), tokens.whole()
         profits = [tokens.numbers(items) for _ in range(bins)]
         weights = [tokens.numbers(items) for _ in range(bins)]
         problems.append(Assignment(sense, tokens.numbers(bins), profits, weights))
     tokens.end()
-    require(number is not None or count == 1, f"--problem N, a number from 1 to {count}")
-    require(number is None or 1 <= number <= count, f"--problem from 1 to {count}")
-    return problems[(number or 1) - 1]
+    return problems
 
 
 # ------------------------------------------------------------------------------------------------------- the proof

@@ -145,8 +145,8 @@ pub fn program_lines() -> Vec<Line> {
 }
 
 fn program_line(mut line: Line) -> Option<Line> {
-    let cargo = ["cargo", "run", "--release", "--bin", "bundlenet", "--"].map(String::from);
-    if line.words.starts_with(&cargo) {
+    let cargo = ["cargo run --release --bin bundlenet --", "cargo run --profile quick --bin bundlenet --"].map(words);
+    if let Some(cargo) = cargo.iter().find(|cargo| line.words.starts_with(cargo)) {
         line.words.splice(..cargo.len(), ["bundlenet".to_string()]);
     }
     // Variables, `time` and the launcher of ranks may come before the program.
@@ -195,7 +195,10 @@ mod tests {
         let line = |text: &str| program_line(Line { page: PathBuf::new(), words: words(text), output: vec![] });
         let found = |text: &str| line(text).map(|line| line.words.join(" "));
         assert_eq!(found("time bundlenet solve FILE... --steps N").as_deref(), Some("bundlenet solve FILE --steps 5"));
-        assert_eq!(found("cargo run --release --bin bundlenet -- demo").as_deref(), Some("bundlenet demo"));
+        for profile in ["--release", "--profile quick"] {
+            let text = format!("cargo run {profile} --bin bundlenet -- demo");
+            assert_eq!(found(&text).as_deref(), Some("bundlenet demo"));
+        }
         assert_eq!(found("mpirun -n 8 target/release/bundlenet demo").as_deref(), Some("bundlenet demo"));
         assert_eq!(found("srun --mpi=pmix bundlenet demo").as_deref(), Some("bundlenet demo"));
         assert_eq!(found("cargo test -p bundlenet --lib"), None);

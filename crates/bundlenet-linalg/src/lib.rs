@@ -6,6 +6,7 @@
 // No panic reaches a user.
 #![warn(clippy::unwrap_used, clippy::expect_used)]
 
+mod chacha;
 pub mod cholesky;
 mod growing;
 pub mod random;

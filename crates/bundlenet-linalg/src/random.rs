@@ -3,11 +3,10 @@
 //! The generator is ChaCha with 8 rounds; its specification fixes the output. All other operations are ones that IEEE
 //! 754 rounds exactly, so no digit depends on a mathematical library.
 
-use rand_chacha::ChaCha8Rng;
-use rand_chacha::rand_core::{Rng, SeedableRng};
+use crate::chacha::ChaCha8;
 
 /// A named stream of random numbers.
-pub struct Stream(ChaCha8Rng);
+pub struct Stream(ChaCha8);
 
 impl Stream {
     /// Stream `index` of the given name (at most 24 bytes) and seed.
@@ -17,9 +16,7 @@ impl Stream {
         for (byte, letter) in key[8..].iter_mut().zip(name.bytes()) {
             *byte = letter;
         }
-        let mut generator = ChaCha8Rng::from_seed(key);
-        generator.set_stream(index);
-        Self(generator)
+        Self(ChaCha8::new(key, index))
     }
 
     /// A uniform integer below `count`.
