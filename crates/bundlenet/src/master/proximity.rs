@@ -92,7 +92,8 @@ mod components {
     /// far from 0, and a longer step promises much more.
     pub(super) const STEEP: f64 = 10.0;
     pub(super) const LONGER: f64 = 1.2;
-    /// Factor on the minimum of the parabola, for the new centre. The value of the centre is only an upper bound.
+    /// Factor on the minimum of the parabola, for the new centre. The value of the centre is only an upper bound. The factor
+    /// settles as step lengths do; that of serious steps stays at 1 or above.
     pub(super) const BEYOND_PARABOLA: f64 = 1.5;
 }
 
@@ -182,12 +183,16 @@ impl Proximity {
     }
 
     /// Rule for the next move of the centre. With cuts of components the centre moves in every step. The first step
-    /// moves it to the minimum of the model, because the step length is not yet found.
+    /// moves it to the minimum of the model, because the step length is not yet found. As step lengths settle, the centre
+    /// follows null steps less and less, and serious ones to the minimum of the parabola.
     pub(crate) fn centre_policy(&self) -> CentrePolicy {
         match (self.by_component, self.steps) {
             (false, _) => CentrePolicy::Hard,
             (true, 0) => CentrePolicy::Reach,
-            (true, _) => CentrePolicy::Parabola { factor: components::BEYOND_PARABOLA },
+            (true, _) => {
+                let null = components::BEYOND_PARABOLA * self.settled().min(1.0);
+                CentrePolicy::Parabola { serious: null.max(1.0), null }
+            }
         }
     }
 
@@ -265,19 +270,24 @@ impl Proximity {
         if error > FAR * promised { interpolation(step).clamp(FACTORS.0, 1.0) } else { 1.0 }
     }
 
+    /// The share of a change that a step makes after the first [`components::SETTLING`] ones; above 1 before.
+    fn settled(&self) -> f64 {
+        components::SETTLING / self.steps as f64
+    }
+
     /// Aims at trial points at a fixed multiple of the way to the minimum of the model with the new cuts. A function that
     /// looks the same at every scale has the same reach after every step, however short. So the length falls less and
     /// less, like a running mean, and grows while much longer steps promise much more. The directions of inaccurate
     /// solves allow shorter steps only.
     fn component_factor(&self, step: &Step<'_>) -> f64 {
-        use components::{BEYOND_REACH, FACTORS, LONGER, SETTLING, STEEP};
+        use components::{BEYOND_REACH, FACTORS, LONGER, STEEP};
         let reach = step.sight.reach.unwrap_or(1.0);
         if self.steps == 0 {
             let found = if reach <= 1.0 { reach } else { secant(step) };
             return found.clamp(components::FINDING_FACTORS.0, components::FINDING_FACTORS.1);
         }
         let factor = (BEYOND_REACH * reach).clamp(FACTORS.0, FACTORS.1).sqrt();
-        let settled = SETTLING / self.steps as f64;
+        let settled = self.settled();
         if settled > 1.0 || factor >= LONGER || !step.proposal.is_accurate {
             return factor;
         }
@@ -445,6 +455,22 @@ mod tests {
         assert_eq!(proximity.eta(), 10.0);
         (0..2000).for_each(|_| update(&mut proximity, (false, 1e-3, 1.0)));
         assert!(proximity.eta() > 0.1, "{}", proximity.eta());
+    }
+
+    /// Once step lengths settle, the centre follows null steps less and less. It still follows serious ones.
+    #[test]
+    fn the_centre_settles() {
+        let shares_after = |steps: usize| {
+            let mut proximity = Proximity::going_on_with_components(10.0);
+            (0..steps).for_each(|_| update_with_reach(&mut proximity, (false, 1e-3, 1.0), Some(0.5)));
+            // A rise of nothing, and a decrease of half of the promise.
+            [(false, 0.0), (true, -0.5)]
+                .map(|(is_serious, rise)| proximity.centre_policy().share(is_serious, rise, 1.0, None))
+        };
+        assert_eq!(shares_after(0), [0.75, 1.0]);
+        assert_eq!(shares_after(9), [0.75, 1.0]);
+        assert_eq!(shares_after(99), [0.075, 1.0]);
+        assert_eq!(shares_after(999), [0.0075, 1.0]);
     }
 
     /// The reach of a function that looks the same at every scale.

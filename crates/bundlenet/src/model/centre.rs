@@ -48,9 +48,9 @@ pub(crate) enum CentrePolicy {
     /// Every step moves it towards the trial point by the softmin of the two values,
     /// `sigmoid((f(centre) - f(trial)) / temperature + offset)`. The paper has temperature 1 and offset 0.
     Soft { temperature: f64, offset: f64 },
-    /// Every step moves it towards the trial point, to `factor` times the minimum of a parabola. The parabola goes
-    /// through the two values and begins with the predicted slope.
-    Parabola { factor: f64 },
+    /// Every step moves it towards the trial point, to a multiple of the minimum of a parabola: `serious` or `null`, by the
+    /// kind of the step. The parabola goes through the two values and begins with the predicted slope.
+    Parabola { serious: f64, null: f64 },
     /// Every step moves it to the minimum of the model with the new cut, but not beyond the trial point.
     Reach,
 }
@@ -62,7 +62,8 @@ impl CentrePolicy {
         match self {
             Self::Hard => f64::from(is_serious),
             Self::Soft { temperature, offset } => 1.0 / (1.0 + (rise / temperature - offset).exp()),
-            Self::Parabola { factor } => {
+            Self::Parabola { serious, null } => {
+                let factor = if is_serious { serious } else { null };
                 let missing = 2.0 * (promised + rise);
                 if missing > factor * promised { (factor * promised / missing).max(0.0) } else { 1.0 }
             }
