@@ -469,8 +469,8 @@ mod tests {
         };
         assert_eq!(shares_after(0), [0.75, 1.0]);
         assert_eq!(shares_after(9), [0.75, 1.0]);
-        assert_eq!(shares_after(99), [0.075, 1.0]);
-        assert_eq!(shares_after(999), [0.0075, 1.0]);
+        assert_eq!(shares_after(19), [0.375, 1.0]);
+        assert_eq!(shares_after(639), [0.75 / 64.0, 1.0]);
     }
 
     /// The reach of a function that looks the same at every scale.
