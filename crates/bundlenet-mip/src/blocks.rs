@@ -3,11 +3,12 @@
 use bundlenet::{Parallel, Primal};
 
 use crate::block::{Block, blocks_of};
-use crate::dual::{BlockDual, Multipliers};
+use crate::dual::BlockDual;
 use crate::error::Error;
 use crate::highs::{Ending, Highs};
 use crate::loose;
 use crate::model::{Column, Model};
+use crate::multipliers::{Multipliers, multipliers_of};
 use crate::propagate::{fill_bounds, round_bounds};
 use crate::relaxation::Relaxation;
 use crate::structure::{Part, Structure};
@@ -24,36 +25,6 @@ pub struct Blocks {
     multipliers: Multipliers,
     blocks: Vec<Block>,
     filled_bounds: usize,
-}
-
-/// The sides and the limits of the multipliers of relaxed rows. Ranged rows get a slack.
-fn multipliers_of(model: &mut Model, structure: &Structure) -> Multipliers {
-    let mut found = Multipliers { rows: vec![], sides: vec![], limits: vec![] };
-    let sign = model.sense.sign();
-    for row in structure.relaxed() {
-        let (lower, upper) = (model.rows[row].lower, model.rows[row].upper);
-        let (side, limits) = match (lower.is_finite(), upper.is_finite()) {
-            // A free row says nothing.
-            (false, false) => continue,
-            (true, true) if lower == upper => (lower, (f64::NEG_INFINITY, f64::INFINITY)),
-            (true, true) => {
-                let slack = model.columns.len();
-                let name = format!("slack of {}", model.rows[row].name);
-                model.columns.push(Column { name, cost: 0.0, lower, upper, is_integer: false });
-                model.rows[row].entries.push((slack, -1.0));
-                (model.rows[row].lower, model.rows[row].upper) = (0.0, 0.0);
-                (0.0, (f64::NEG_INFINITY, f64::INFINITY))
-            }
-            (true, false) => (lower, (0.0, f64::INFINITY)),
-            (false, true) => (upper, (f64::NEG_INFINITY, 0.0)),
-        };
-        // Limits are those of a model to minimise.
-        let (low, high) = limits;
-        found.rows.push(row);
-        found.sides.push(side);
-        found.limits.push(if sign > 0.0 { limits } else { (0.0 - high, 0.0 - low) });
-    }
-    found
 }
 
 /// Refuses columns without a value between their bounds: whole ones for integer columns, and those that rows imply.

@@ -17,6 +17,7 @@ use bundlenet::{Answer, Components, Domain, Fingerprint, OracleError, Parts, Sen
 use crate::block::{Block, Kind};
 use crate::error::Error;
 use crate::model::Model;
+use crate::multipliers::Multipliers;
 use crate::relaxation::Relaxation;
 use crate::solver::Solver;
 use crate::watch::Watch;
@@ -61,14 +62,6 @@ fn fingerprint(part: &Model, block: &Block) -> u64 {
     });
     let sizes = [part.sense.sign(), part.offset, part.columns.len() as f64, part.rows.len() as f64];
     Fingerprint::new().numbers(&sizes.into_iter().chain(columns).chain(rows).collect::<Vec<f64>>()).finish()
-}
-
-/// Relaxed rows of a dual: sides and domains of the multipliers.
-#[derive(Clone, Debug)]
-pub(crate) struct Multipliers {
-    pub(crate) rows: Vec<usize>,
-    pub(crate) sides: Vec<f64>,
-    pub(crate) limits: Vec<(f64, f64)>,
 }
 
 impl BlockDual {

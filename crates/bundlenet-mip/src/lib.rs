@@ -46,6 +46,7 @@ mod lines;
 mod loose;
 mod model;
 mod mps;
+mod multipliers;
 mod propagate;
 mod read;
 mod relaxation;

@@ -4,9 +4,9 @@
 //! the right sign. If it is in one relaxed row, that is a limit of the row's multiplier. The column is then at its
 //! finite bound.
 
-use crate::dual::Multipliers;
 use crate::error::Error;
 use crate::model::{Column, Model};
+use crate::multipliers::Multipliers;
 use crate::structure::Part;
 
 /// Part of a reduced cost's terms that counts as round-off.
