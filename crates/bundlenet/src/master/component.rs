@@ -93,9 +93,14 @@ impl Proposer for ComponentProposer {
         proposal.norm_squared = solved.norm_squared;
         proposal.sigma = solved.sigma;
         proposal.is_accurate = self.is_accurate;
-        // A step for a proof is far too long for the centre to follow its null steps.
-        let is_stretched = self.stretched.is_some();
-        proposal.centre_policy = if is_stretched { CentrePolicy::Hard } else { self.proximity.centre_policy() };
+        let is_coarse = !self.is_accurate || self.coarse.is_some();
+        proposal.centre_policy = match self.proximity.centre_policy() {
+            // A step for a proof is far too long for the centre to follow its null steps.
+            _ if self.stretched.is_some() => CentrePolicy::Hard,
+            // The centre never settles among inaccurate solves: their steps are short.
+            policy if is_coarse => policy.unsettled(),
+            policy => policy,
+        };
     }
 
     fn next_eta(&self) -> Option<f64> {

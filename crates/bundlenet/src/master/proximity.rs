@@ -92,8 +92,8 @@ mod components {
     /// far from 0, and a longer step promises much more.
     pub(super) const STEEP: f64 = 10.0;
     pub(super) const LONGER: f64 = 1.2;
-    /// Factor on the minimum of the parabola, for the new centre. The value of the centre is only an upper bound. The factor
-    /// settles as step lengths do; that of serious steps stays at 1 or above.
+    /// Factor on the minimum of the parabola, for the new centre. The value of the centre is only an upper bound. After null
+    /// steps the factor settles as step lengths do.
     pub(super) const BEYOND_PARABOLA: f64 = 1.5;
 }
 
@@ -184,15 +184,13 @@ impl Proximity {
 
     /// Rule for the next move of the centre. With cuts of components the centre moves in every step. The first step
     /// moves it to the minimum of the model, because the step length is not yet found. As step lengths settle, the centre
-    /// follows null steps less and less, and serious ones to the minimum of the parabola.
+    /// follows null steps less and less.
     pub(crate) fn centre_policy(&self) -> CentrePolicy {
+        let serious = components::BEYOND_PARABOLA;
         match (self.by_component, self.steps) {
             (false, _) => CentrePolicy::Hard,
             (true, 0) => CentrePolicy::Reach,
-            (true, _) => {
-                let null = components::BEYOND_PARABOLA * self.settled().min(1.0);
-                CentrePolicy::Parabola { serious: null.max(1.0), null }
-            }
+            (true, _) => CentrePolicy::Parabola { serious, null: self.settled().min(1.0) * serious },
         }
     }
 

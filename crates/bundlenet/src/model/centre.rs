@@ -56,6 +56,14 @@ pub(crate) enum CentrePolicy {
 }
 
 impl CentrePolicy {
+    /// The same rule, but the centre follows null steps as serious ones.
+    pub(crate) fn unsettled(self) -> Self {
+        match self {
+            Self::Parabola { serious, .. } => Self::Parabola { serious, null: serious },
+            other => other,
+        }
+    }
+
     /// Share of the way to the trial point. `rise` is `f(trial) - f(centre)`, `promised` the decrease predicted by the
     /// model, `reach` the minimum of the model with the new cut, as a multiple of the way.
     pub(crate) fn share(self, is_serious: bool, rise: f64, promised: f64, reach: Option<f64>) -> f64 {
