@@ -68,10 +68,10 @@ pub(super) struct Commitments {
 impl Commitments {
     pub(super) fn reset(&mut self, unit: &Unit, periods: usize) {
         self.periods = periods;
-        for ends in [&mut self.stops, &mut self.restarts] {
-            ends.clear();
-            ends.resize(periods, NONE);
-        }
+        self.stops.clear();
+        self.stops.resize(periods, NONE);
+        self.restarts.clear();
+        self.restarts.resize(if unit.can_restart { periods } else { 0 }, NONE);
         self.entries.clear();
         (self.horizon, self.ready) = (None, None);
         self.incumbent = if unit.may_begin_off() { 0.0 } else { f64::INFINITY };

@@ -30,7 +30,18 @@ fn caps(unit: &Unit, place: usize) -> (f64, f64) {
 
 impl FreeRuns {
     pub(super) fn solve(&mut self, unit: &Unit, prices: Prices<'_>, commitments: &mut Commitments) {
-        (0..PLACES).for_each(|place| self.evaluate(unit, prices, place));
+        self.evaluate(unit, prices, MIDDLE);
+        // No plan is better than the gains of all periods with one.
+        let middle = &self.values[MIDDLE];
+        if commitments.incumbent() == 0.0 && middle.iter().all(|value| *value >= 0.0) {
+            return;
+        }
+        if !matches!(unit.before, Before::Off { .. }) && middle.iter().all(|value| *value <= 0.0) {
+            let value = middle.iter().sum();
+            commitments.offer_horizon(End { value, run: INITIAL, output: 0.0, wanted: 0.0 });
+            return;
+        }
+        (START..PLACES).for_each(|place| self.evaluate(unit, prices, place));
         self.sums.clear();
         self.sums.push(0.0);
         let mut sum = 0.0;
@@ -73,22 +84,33 @@ impl FreeRuns {
         }
     }
 
+    /// Writes values and outputs of a place, or copies them from a place with the same limits.
     fn evaluate(&mut self, unit: &Unit, prices: Prices<'_>, place: usize) {
         let (cap, most) = caps(unit, place);
-        if place > MIDDLE && most >= unit.range {
-            let (first, others) = self.values.split_at_mut(1);
-            others[place - 1].clone_from(&first[0]);
-            let (first, others) = self.outputs.split_at_mut(1);
-            others[place - 1].clone_from(&first[0]);
+        if let Some(same) = (0..place).find(|&other| caps(unit, other) == (cap, most)) {
+            for numbers in [&mut self.values, &mut self.outputs] {
+                let (before, others) = numbers.split_at_mut(place);
+                others[0].clone_from(&before[same]);
+            }
             return;
         }
         let (values, outputs) = (&mut self.values[place], &mut self.outputs[place]);
         values.clear();
         outputs.clear();
-        for (period, energy) in prices.energy.iter().enumerate() {
+        if most < 0.0 {
+            values.resize(prices.periods(), f64::INFINITY);
+            outputs.resize(prices.periods(), 0.0);
+            return;
+        }
+        for (period, &energy) in prices.energy.iter().enumerate() {
             let reserve = prices.reserve_at(period);
-            let (value, output) =
-                if most < 0.0 { (f64::INFINITY, 0.0) } else { unit.cost.cheapest(reserve - energy, 0.0, most) };
+            let (value, output) = if unit.cost.bends.is_empty() {
+                // One slope: all or nothing, and no branch that a processor has to guess.
+                let slope = unit.cost.slope + (reserve - energy);
+                (slope.min(0.0) * most, if slope < 0.0 { most } else { 0.0 })
+            } else {
+                unit.cost.cheapest(reserve - energy, 0.0, most)
+            };
             values.push(value + unit.cost.base - energy * unit.minimum - reserve * cap);
             outputs.push(output);
         }

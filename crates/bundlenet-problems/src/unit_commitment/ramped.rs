@@ -65,6 +65,9 @@ impl RampedRuns {
             cheapest + unit.cost.base - energy * unit.minimum - reserve * unit.stop_cap.clamp(0.0, unit.range)
         }));
         self.bound_rest(unit, prices);
+        if self.least_from[0] >= commitments.incumbent() {
+            return;
+        }
         let mut follow = |number: usize, start: usize, entry: f64, up: usize, commitments: &mut Commitments| {
             let (low, high) = first_limits(unit, number, periods);
             if entry.is_finite() && low <= high {

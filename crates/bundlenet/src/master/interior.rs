@@ -18,7 +18,7 @@
 //! rounds where the step length is large and many weights are small; these steps take ten to thirty, in any case.
 
 use bundlenet_linalg::cholesky::{Cholesky, Strips};
-use bundlenet_linalg::vectors::{add_scaled, write_difference};
+use bundlenet_linalg::vectors::{Padded, add_scaled, weighted_square, write_difference};
 
 use super::rows::Rows;
 use super::semismooth::Start;
@@ -51,6 +51,11 @@ const BALANCED: (f64, f64) = (0.1, 10.0);
 /// Passes over all cuts for the changes of a step, and for those of a step and its predictor.
 const PASSES_FOR_CHANGES: f64 = 2.0;
 const PASSES: f64 = 2.0 * PASSES_FOR_CHANGES;
+/// Columns of the matrix of a step may be left out while their squares, over the matrix `1/M`, add up to at most this:
+/// near the end these are most of them. The sum of the matrices that they make is between 0 and this multiple of `1/M`.
+/// Half of it is added to `1/M` instead. Then a step leaves at most half of the residual of the point, in any direction:
+/// `0.5 LEFT_OUT / (1 + 0.5 LEFT_OUT)`.
+const LEFT_OUT: f64 = 2.0;
 /// Passes over the entries of a dense column.
 const COLUMN_PASSES: f64 = 4.0;
 
@@ -59,12 +64,18 @@ const COLUMN_PASSES: f64 = 4.0;
 struct Pair {
     weight: f64,
     slack: f64,
+    /// One over the slack: a step divides by it many times.
+    inverse: f64,
     weight_change: f64,
     slack_change: f64,
     aim: f64,
 }
 
 impl Pair {
+    fn new(weight: f64, slack: f64) -> Self {
+        Self { weight, slack, inverse: slack.recip(), ..Self::default() }
+    }
+
     /// Aims at a product; `is_corrected` counts the product of the last changes.
     fn aim_at(&mut self, product: f64, is_corrected: bool) {
         let second = if is_corrected { self.weight_change * self.slack_change } else { 0.0 };
@@ -74,7 +85,7 @@ impl Pair {
     /// Sets the change of the slack and the change of the weight that goes with it.
     fn change(&mut self, slack_change: f64) {
         self.slack_change = slack_change;
-        self.weight_change = (self.aim - self.weight * slack_change) / self.slack;
+        self.weight_change = (self.aim - self.weight * slack_change) * self.inverse;
     }
 
     /// Moves the aim so that the product after a step is within the bounds. A product that is far too large is corrected in
@@ -84,10 +95,14 @@ impl Pair {
         self.aim += (product.clamp(least, most) - product).max(-most);
     }
 
-    /// The longest step that keeps both positive.
-    fn longest(&self) -> f64 {
-        let stop = |number: f64, change: f64| if change < 0.0 { -number / change } else { f64::INFINITY };
-        stop(self.weight, self.weight_change).min(stop(self.slack, self.slack_change))
+    /// The greatest share of one of both that a step of length 1 takes away; negative if it takes nothing.
+    fn decrease(&self) -> f64 {
+        (-self.weight_change / self.weight).max(-self.slack_change * self.inverse)
+    }
+
+    /// The change of the weight that leads to its aim while the slack stays.
+    fn lead(&self) -> f64 {
+        self.aim * self.inverse
     }
 
     /// Their product after a step.
@@ -98,11 +113,12 @@ impl Pair {
     fn go(&mut self, step: f64) {
         self.weight += step * self.weight_change;
         self.slack += step * self.slack_change;
+        self.inverse = self.slack.recip();
     }
 
     /// `v`: weight over slack.
     fn ratio(&self) -> f64 {
-        self.weight / self.slack
+        self.weight * self.inverse
     }
 }
 
@@ -221,21 +237,35 @@ struct Columns {
     strips: Strips,
     count: usize,
     mean: Vec<f64>,
-    numbers: Vec<f64>,
+    numbers: Padded,
+    metric: Padded,
+    /// Square of the largest column that may be left out.
+    small: f64,
+    /// Sum of the squares of those that were left out.
+    left_out: f64,
 }
 
 impl Columns {
-    /// Begins anew.
-    fn reset(&mut self, dim: usize) {
-        self.strips.reset(dim, Strips::MOST);
+    /// Begins a matrix. The limit of small columns follows the last matrix, so that they add up to nearly `LEFT_OUT`.
+    fn reset(&mut self, metric: &[f64]) {
+        self.small *= if self.left_out + self.small > LEFT_OUT { 0.5 } else { 2.0 };
+        self.left_out = 0.0;
+        self.strips.reset(metric.len(), Strips::MOST);
         self.count = 0;
-        self.mean.resize(dim, 0.0);
-        self.numbers.resize(dim, 0.0);
+        self.mean.resize(metric.len(), 0.0);
+        self.numbers = Padded::zeros(metric.len());
+        self.metric = Padded::of(metric);
     }
 
-    /// Takes the numbers as a column. Subtracts the squares of all columns from the matrix when they are many enough.
+    /// Takes the numbers as a column, or leaves them out. Subtracts the squares of all columns from the matrix when they
+    /// are many enough.
     fn push(&mut self, matrix: &mut Cholesky, is_over: &dyn Fn(usize) -> bool) -> Option<()> {
-        self.strips.set_column(self.count, &self.numbers);
+        let square = weighted_square(&self.numbers.0, &self.metric.0);
+        if square <= self.small && self.left_out + square <= LEFT_OUT {
+            self.left_out += square;
+            return Some(());
+        }
+        self.strips.set_column(self.count, self.numbers.numbers(self.mean.len()));
         self.count += 1;
         if self.count == Strips::MOST { self.subtract(matrix, is_over) } else { Some(()) }
     }
@@ -243,7 +273,7 @@ impl Columns {
     /// Subtracts the squares of the columns from the matrix.
     fn subtract(&mut self, matrix: &mut Cholesky, is_over: &dyn Fn(usize) -> bool) -> Option<()> {
         matrix.subtract_products(&self.strips, is_over)?;
-        self.strips.reset(self.numbers.len(), Strips::MOST);
+        self.strips.reset(self.mean.len(), Strips::MOST);
         self.count = 0;
         Some(())
     }
@@ -354,6 +384,7 @@ impl Interior {
             let components = self.blocks.iter().flat_map(|block| &bundle.components()[block.component].cuts);
             let rows = components.map(|cut| bundle.subgradient(cut));
             self.rows.get_or_insert_default().write(dim, rows, patience)?;
+            (self.columns.small, self.columns.left_out) = (LEFT_OUT / self.cuts.len().max(1) as f64, 0.0);
             self.work += WRITE_WORK * (self.cuts.len() * dim) as f64;
         } else {
             self.rows = None;
@@ -381,8 +412,7 @@ impl Interior {
             self.is_held.push(is_held);
             for (sign, slack) in [(-1.0, high - inside), (1.0, inside - low)] {
                 if slack.is_finite() && !is_held {
-                    let pair = Pair { slack, ..Pair::default() };
-                    self.bounds.push(Bound { at, sign, pair });
+                    self.bounds.push(Bound { at, sign, pair: Pair::new(0.0, slack) });
                 }
             }
         }
@@ -410,7 +440,7 @@ impl Interior {
             }
             for cut in cuts {
                 let slack = cut.slope - least + far;
-                cut.pair = Pair { weight: product / slack, slack, ..Pair::default() };
+                cut.pair = Pair::new(product / slack, slack);
             }
         }
     }
@@ -435,15 +465,16 @@ impl Interior {
         self.matrix.reset(dim, &is_over)?;
         if let Some(rows) = self.rows.take() {
             self.work += Work::dense(bundle).sum();
-            let is_complete = self.add_dense_differences(&rows, &is_over);
+            let is_complete = self.add_dense_differences(&rows, bundle.metric(), &is_over);
             self.rows = Some(rows);
             is_complete?;
         } else {
             self.work += Work::sparse(bundle).passes;
             self.add_sparse_differences(bundle, patience)?;
         }
+        let more = 1.0 + 0.5 * if self.rows.is_some() { self.columns.left_out } else { 0.0 };
         for at in 0..dim {
-            self.matrix.row_mut(at)[at] += 1.0 / bundle.metric()[at];
+            self.matrix.row_mut(at)[at] += more / bundle.metric()[at];
         }
         for bound in &self.bounds {
             self.matrix.row_mut(bound.at)[bound.at] += bound.pair.ratio();
@@ -489,10 +520,15 @@ impl Interior {
 
     /// Adds the same products to a zero matrix by dense columns, where most coordinates have entries. The sum of a
     /// component is that of `v_i (g_i - m)(g_i - m)'` with the mean `m = sum_i v_i g_i / sum_i v_i`.
-    fn add_dense_differences(&mut self, rows: &Rows, is_over: &dyn Fn(usize) -> bool) -> Option<()> {
-        let dim = self.point.len();
+    fn add_dense_differences(
+        &mut self,
+        rows: &Rows,
+        metric: &[f64],
+        is_over: &dyn Fn(usize) -> bool,
+    ) -> Option<()> {
+        let dim = metric.len();
         let Self { blocks, cuts, columns, matrix, .. } = self;
-        columns.reset(dim);
+        columns.reset(metric);
         let held: Vec<usize> = (0..dim).filter(|&at| self.is_held[at]).collect();
         for block in &*blocks {
             let sum: f64 = cuts[block.cuts.clone()].iter().map(|cut| cut.pair.ratio()).sum();
@@ -501,8 +537,9 @@ impl Interior {
                 add_scaled(&mut columns.mean, cuts[at].pair.ratio() / sum, rows.row(at));
             }
             for at in block.cuts.clone() {
-                write_difference(&mut columns.numbers, cuts[at].pair.ratio().sqrt(), rows.row(at), &columns.mean);
-                held.iter().for_each(|&at| columns.numbers[at] = 0.0);
+                let numbers = columns.numbers.numbers_mut(dim);
+                write_difference(numbers, cuts[at].pair.ratio().sqrt(), rows.row(at), &columns.mean);
+                held.iter().for_each(|&at| numbers[at] = 0.0);
                 columns.push(matrix, is_over)?;
             }
         }
@@ -555,7 +592,7 @@ impl Interior {
         for block in &self.blocks {
             let missing = self.missing(block);
             for working in &mut self.cuts[block.cuts.clone()] {
-                working.factor = working.pair.aim / working.pair.slack + working.pair.ratio() * missing;
+                working.factor = working.pair.lead() + working.pair.ratio() * missing;
             }
         }
         self.add_up(bundle, |cut| cut.pair.weight + cut.factor, patience)?;
@@ -563,18 +600,19 @@ impl Interior {
         self.change.clear();
         self.change.extend(residual.map(|((sum, point), metric)| sum - point / metric));
         for bound in &self.bounds {
-            self.change[bound.at] += bound.sign * (bound.pair.weight + bound.pair.aim / bound.pair.slack);
+            self.change[bound.at] += bound.sign * (bound.pair.weight + bound.pair.lead());
         }
         self.change.iter_mut().zip(&self.is_held).filter(|(_, held)| **held).for_each(|(entry, _)| *entry = 0.0);
         self.matrix.solve(&mut self.change);
         self.follow(bundle, patience)?;
-        Some(self.pairs().map(Pair::longest).fold(f64::INFINITY, f64::min))
+        // The first pair with a bound at zero ends the step.
+        Some(self.pairs().map(Pair::decrease).fold(0.0, f64::max).recip())
     }
 
     /// The change of a component's `u`, without the part of the point: it makes its weights add up to 1.
     fn missing(&self, block: &Block) -> f64 {
         let cuts = &self.cuts[block.cuts.clone()];
-        let weights: f64 = cuts.iter().map(|cut| cut.pair.weight + cut.pair.aim / cut.pair.slack).sum();
+        let weights: f64 = cuts.iter().map(|cut| cut.pair.weight + cut.pair.lead()).sum();
         (1.0 - weights) / cuts.iter().map(|cut| cut.pair.ratio()).sum::<f64>()
     }
 

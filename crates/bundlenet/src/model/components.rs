@@ -4,7 +4,6 @@
 //! components need few cuts, and most evaluations repeat an existing cut. So the cuts of a component are compared by
 //! their entries.
 
-use std::hash::Hasher;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -12,7 +11,7 @@ use bundlenet_linalg::sparse::{pairs, sparse_dot};
 use bundlenet_linalg::vectors::Padded;
 
 use super::{Centre, Model, Proposal, Pruning, Saved, SavedCuts, Sight};
-use crate::oracle::{CutsOf, Detail, Evaluation, Lines, Primal, Solutions};
+use crate::oracle::{CutsOf, Detail, Evaluation, Fingerprint, Lines, Primal, Solutions};
 
 /// A cut is wide if it has entries in more than one in this number of the variables. A cut of an arc is not, nor that of
 /// a scenario with copies of its own; the cut of the scenario to which all others are compared is.
@@ -590,11 +589,9 @@ fn combined_primal<'a>(cuts: impl Iterator<Item = &'a Cut> + Clone) -> Option<Pr
 }
 
 fn hash(coordinates: &[u32], entries: &[f64]) -> u64 {
-    let mut hasher = std::hash::DefaultHasher::new();
-    for (&coordinate, entry) in coordinates.iter().zip(entries) {
-        hasher.write_u64(entry.to_bits() ^ (u64::from(coordinate) << 32));
-    }
-    hasher.finish()
+    let pairs = coordinates.iter().zip(entries);
+    let mixed = pairs.map(|(&coordinate, entry)| entry.to_bits() ^ (u64::from(coordinate) << 32));
+    mixed.fold(Fingerprint::new(), Fingerprint::whole).finish()
 }
 
 impl Model for ComponentBundle {
