@@ -3,7 +3,7 @@
 use bundlenet::OracleError;
 use mpi::datatype::traits::Equivalence;
 use mpi::topology::Process;
-use mpi::traits::{Destination, Source};
+use mpi::traits::Source;
 
 use crate::wire::{Columns, Numbers, Results, Words};
 
@@ -36,19 +36,33 @@ impl Answer {
         format!("rank {rank}, component {component}: {message}").into()
     }
 
-    /// Sends the answer with the subgradients. There is no message of those if there are none.
-    pub(crate) fn send(&self, process: &Process<'_>) {
-        process.send(&self.words[..]);
-        if !self.entries.is_empty() {
-            process.send(&self.coordinates[..]);
-            process.send(&self.entries[..]);
-        }
+    /// The answer with the subgradients and a memory, as one message.
+    pub(crate) fn pack(&self, memory: &[f64]) -> Vec<u64> {
+        let sizes = [self.words.len(), self.entries.len()].map(|size| size as u64);
+        let mut message = Vec::with_capacity(sizes.len() + self.words.len() + 2 * self.entries.len() + memory.len());
+        message.extend(sizes);
+        message.extend_from_slice(&self.words);
+        message.extend(self.coordinates.iter().map(|&coordinate| u64::from(coordinate)));
+        message.extend(self.entries.iter().chain(memory).map(|number| number.to_bits()));
+        message
     }
 
-    /// Receives an answer with the subgradients.
-    pub(crate) fn receive(&mut self, process: &Process<'_>) {
-        receive_into(process, &mut self.words);
-        self.receive_rest(process);
+    /// Takes the answer out of such a message. Returns the memory.
+    pub(crate) fn unpack(&mut self, message: &[u64]) -> Vec<f64> {
+        let mut rest = message;
+        let mut take = |count: usize| {
+            let (part, after) = rest.split_at(count.min(rest.len()));
+            rest = after;
+            part
+        };
+        let size = |word: Option<&u64>| word.and_then(|&word| usize::try_from(word).ok()).unwrap_or(0);
+        let numbers = |words: &[u64]| -> Vec<f64> { words.iter().map(|&word| f64::from_bits(word)).collect() };
+        let sizes = take(2);
+        let (words, entries) = (size(sizes.first()), size(sizes.get(1)));
+        self.words = take(words).to_vec();
+        self.coordinates = take(entries).iter().map(|&word| word as u32).collect();
+        self.entries = numbers(take(entries));
+        numbers(rest)
     }
 
     /// Receives the subgradients.

@@ -14,7 +14,7 @@ use bundlenet::{
 use mpi::traits::{Communicator, Destination, Root};
 
 use crate::answer::{Answer, FAILED, first_failure, receive_entries, receive_into};
-use crate::deal::{Deal, play};
+use crate::deal::{deal, play};
 use crate::helper::{Helper, Terms};
 use crate::shares::Shares;
 use crate::wire::{Gathered, Results};
@@ -84,13 +84,15 @@ pub struct Distributed<'a> {
 impl<'a> Distributed<'a> {
     /// The sum over the ranks of a world.
     pub fn new(world: &'a World, oracle: &'a mut dyn SumOracle) -> Self {
-        let shares = Shares::new(oracle.component_count(), world.size(), oracle.parts() == Parts::InOnePlace);
+        let mut shares = Shares::new(oracle.component_count(), world.size(), oracle.parts() == Parts::InOnePlace);
+        // Components that remember, as MIP blocks, are dear until their times are known.
+        let is_dealing = oracle.parts() == Parts::WithMemory && world.size() > 1 && can_deal();
         Self {
             answers: vec![Answer::default(); world.size()],
             request: vec![],
+            before: is_dealing.then(|| shares.move_to_first()),
             shares,
-            before: None,
-            is_dealing: false,
+            is_dealing,
             dealt: vec![],
             keeps_solutions: false,
             accuracy: f64::INFINITY,
@@ -153,9 +155,9 @@ impl<'a> Distributed<'a> {
         let all: Vec<usize> = if which.is_none() { (0..self.shares.owners().len()).collect() } else { vec![] };
         let components = which.unwrap_or(&all);
         self.dealt.resize(components.len(), Answer::default());
-        let (terms, expected) = (self.terms(true), self.shares.seconds());
-        let deal = Deal::new(components, |component| expected[component], self.world.size(), &mut self.dealt);
-        if let Some((rank, place)) = deal.run(self.oracle, point, terms, &mut self.helper) {
+        let terms = (self.terms(true), self.world.size());
+        let answers = (&mut self.helper, &mut self.dealt[..]);
+        if let Some((rank, place)) = deal(self.oracle, (components, &self.shares.seconds()), point, terms, answers) {
             return Err(self.dealt[place].failure(rank));
         }
         self.solutions.clear();
@@ -165,6 +167,10 @@ impl<'a> Distributed<'a> {
             self.shares.measure(component, answer.results().read(&mut gathered));
         }
         self.further_cuts = minorants.more().count();
+        if !self.shares.are_dear() {
+            self.is_dealing = false;
+            self.before = self.shares.balance();
+        }
         Ok(())
     }
 
@@ -198,7 +204,7 @@ impl<'a> Distributed<'a> {
             self.merge(which, minorants, is_measured)?;
         }
         self.before = self.shares.balance();
-        if is_measured && self.shares.are_dear() && rayon::current_num_threads() == 1 {
+        if is_measured && self.shares.are_dear() && can_deal() {
             self.is_dealing = true;
             let owners = self.shares.move_to_first();
             self.before.get_or_insert(owners);
@@ -255,6 +261,11 @@ impl<'a> Distributed<'a> {
         }
         Ok(())
     }
+}
+
+/// Whether ranks can have components dealt to them: one at a time, on one thread.
+fn can_deal() -> bool {
+    rayon::current_num_threads() == 1
 }
 
 /// Sends what components remember from where they were to where they are, if they do. All ranks call it. They send and

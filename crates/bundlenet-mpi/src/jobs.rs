@@ -11,8 +11,9 @@ use std::time::Duration;
 
 use bundlenet::team::{Done, Failed, Job, Team, from_bytes, to_bytes};
 use mpi::datatype::traits::Equivalence;
-use mpi::traits::{Communicator, Destination, Root, Source};
+use mpi::traits::{Communicator, Root, Source};
 
+use crate::outbox::Outbox;
 use crate::world::{World, communicator, rank_number};
 
 /// Messages to rank 0: the number of slots of a rank, and the result of a job.
@@ -196,7 +197,7 @@ fn lead(
                 }
             });
         }
-        let mut hands: Vec<Hand> = vec![Hand::default(); ranks];
+        let (mut hands, mut outbox) = (vec![Hand::default(); ranks], Outbox::new());
         let (mut pause, mut is_idle) = (Pause(Pause::SHORTEST), false);
         while desk.open > 0 || hands[1..].iter().any(|hand| !hand.is_dismissed) {
             let outcome = pause.next(&receive, is_idle);
@@ -216,7 +217,7 @@ fn lead(
                 }
                 let all = slots + hands.iter().map(|hand| hand.slots).sum::<usize>();
                 hands[rank].fill(&desk, all, |number| {
-                    communicator().process_at_rank(rank_number(rank)).send_with_tag(&to_bytes(&number)[..], NUMBER);
+                    outbox.send(&communicator().process_at_rank(rank_number(rank)), to_bytes(&number), NUMBER);
                 });
             }
         }
@@ -239,8 +240,8 @@ fn look(source: Option<usize>) -> Option<(usize, i32, Vec<u8>)> {
 /// The work of another rank.
 fn help(slots: usize, job: &Job<'_>) {
     let world = communicator();
-    let root = world.process_at_rank(0);
-    root.send_with_tag(&to_bytes(&slots)[..], SLOTS);
+    let (root, mut outbox) = (world.process_at_rank(0), Outbox::new());
+    outbox.send(&root, to_bytes(&slots), SLOTS);
     std::thread::scope(|scope| {
         let (give, given): (Sender<usize>, Receiver<usize>) = channel();
         let (send, receive) = channel::<Outcome>();
@@ -266,7 +267,7 @@ fn help(slots: usize, job: &Job<'_>) {
                     Ok(bytes) => (Some(bytes), String::new()),
                     Err(message) => (None, message),
                 };
-                root.send_with_tag(&to_bytes(&(index, (result, message)))[..], RESULT);
+                outbox.send(&root, to_bytes(&(index, (result, message))), RESULT);
             }
             while let Some((_, _, bytes)) = look(Some(0)) {
                 is_idle = false;

@@ -34,6 +34,7 @@ mod deal;
 mod distributed;
 mod helper;
 mod jobs;
+mod outbox;
 mod shares;
 mod wire;
 mod world;

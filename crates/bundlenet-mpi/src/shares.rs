@@ -70,8 +70,11 @@ impl Shares {
         times[0] = seconds;
     }
 
-    /// Time that each component is expected to take.
+    /// Time that each component is expected to take: 0 before the first measurement.
     pub(crate) fn seconds(&self) -> Vec<f64> {
+        if self.times.is_empty() {
+            return vec![0.0; self.owners.len()];
+        }
         let median = |times: &[f64; MEASURED]| {
             let mut times = *times;
             times.sort_by(f64::total_cmp);

@@ -10,7 +10,7 @@
 use super::instance::{Formulation, UnitCommitment};
 use super::lagrangian::Flexibility;
 use super::program::Program;
-use bundlenet::{Lines, Minorants};
+use bundlenet::{Fingerprint, Lines, Minorants};
 
 /// Most columns of a unit; the oldest one makes room.
 const MOST_COLUMNS: usize = 128;
@@ -55,11 +55,21 @@ pub(super) struct Column {
     pub(super) cost: f64,
     pub(super) coordinates: Vec<u32>,
     pub(super) amounts: Vec<f64>,
+    /// Of the coordinates and amounts. Most columns of a unit differ in it, so few are compared.
+    hash: u64,
+}
+
+/// A hash of a slope.
+fn hash((coordinates, entries): (&[u32], &[f64])) -> u64 {
+    let places = coordinates.iter().zip(entries);
+    let mixed = places.map(|(&at, entry)| entry.to_bits() ^ (u64::from(at) << 32));
+    mixed.fold(Fingerprint::new(), Fingerprint::whole).finish()
 }
 
 impl Column {
-    fn new(cost: f64, (coordinates, entries): (&[u32], &[f64])) -> Self {
-        Self { cost, coordinates: coordinates.to_vec(), amounts: entries.iter().map(|entry| -entry).collect() }
+    fn new(cost: f64, slope: (&[u32], &[f64])) -> Self {
+        let ((coordinates, entries), hash) = (slope, hash(slope));
+        Self { cost, coordinates: coordinates.to_vec(), amounts: entries.iter().map(|entry| -entry).collect(), hash }
     }
 
     pub(super) fn income(&self, prices: &[f64]) -> f64 {
@@ -79,8 +89,7 @@ impl Balance {
     pub(super) fn new(instance: &UnitCommitment, required: &[f64], flexibility: &Flexibility) -> Self {
         let mut columns = vec![vec![]; instance.units().len()];
         for &(period, amount) in &flexibility.amounts {
-            let used =
-                Column { cost: amount * flexibility.price, coordinates: vec![period as u32], amounts: vec![amount] };
+            let used = Column::new(amount * flexibility.price, (&[period as u32], &[-amount]));
             columns.push(vec![Column::default(), used]);
         }
         let nearest = (ALL_NEAREST / columns.len()).clamp(NEAREST, MOST_COLUMNS);
@@ -113,7 +122,8 @@ impl Balance {
         }
         for (unit, columns) in self.columns[..self.units].iter_mut().enumerate() {
             let slope = minorants.subgradient(unit);
-            if columns.iter().any(|column| column.has_slope(slope)) {
+            let hash = hash(slope);
+            if columns.iter().any(|column| column.hash == hash && column.has_slope(slope)) {
                 continue;
             }
             if columns.len() == MOST_COLUMNS {

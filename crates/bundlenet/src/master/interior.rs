@@ -520,12 +520,7 @@ impl Interior {
 
     /// Adds the same products to a zero matrix by dense columns, where most coordinates have entries. The sum of a
     /// component is that of `v_i (g_i - m)(g_i - m)'` with the mean `m = sum_i v_i g_i / sum_i v_i`.
-    fn add_dense_differences(
-        &mut self,
-        rows: &Rows,
-        metric: &[f64],
-        is_over: &dyn Fn(usize) -> bool,
-    ) -> Option<()> {
+    fn add_dense_differences(&mut self, rows: &Rows, metric: &[f64], is_over: &dyn Fn(usize) -> bool) -> Option<()> {
         let dim = metric.len();
         let Self { blocks, cuts, columns, matrix, .. } = self;
         columns.reset(metric);
