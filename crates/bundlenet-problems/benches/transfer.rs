@@ -5,8 +5,8 @@
 //! cargo bench --bench transfer -- --half choose --only median --model FILE
 //! ```
 //!
-//! Markdown on the standard output: for each function, the gap of the network and of the aggregated bundle method after
-//! 50 calls, and the calls of `hybrid` and of that method to two gaps. Then the numbers of functions on which the network
+//! Markdown on the standard output: for each function, the gap of the network (which knows its number of steps, as with
+//! `--steps`) and of the aggregated bundle method after 50 calls, and the calls of `hybrid` and of that method to two gaps. Then the numbers of functions on which the network
 //! is below, on which both have solved the function (a tie: round-off decides who is below), and on which `hybrid` is
 //! within the bar.
 
@@ -128,7 +128,8 @@ impl Row {
 
 /// The trace of a run, with a row for each call.
 fn run(instance: &Instance, method: Method, calls: usize, target: Option<f64>) -> Vec<TraceRow> {
-    let limits = Limits { oracle_calls: Some(calls), target, ..Limits::default() };
+    // A step is a call after the first one. The network alone knows the limit.
+    let limits = Limits { steps: Some(calls - 1), target, ..Limits::default() };
     let settings = Settings { method, limits, tolerance: 0.0, ..Settings::default() };
     let mut oracle = instance.oracle(Price::Dear);
     Solver::new(settings).unwrap().start(&instance.start()).solve(&mut oracle).unwrap().trace

@@ -170,10 +170,10 @@ pub(crate) fn network_method_with<S: Real, E: FeatureSource>(
     source: E,
     function: &Function<'_>,
     start: &Evaluation,
-    Terms { cap, tolerance, is_alone, .. }: Terms,
+    Terms { cap, tolerance, budget, is_alone }: Terms,
 ) -> BundleMethod<NetworkProposer<S, E>> {
     let metric = network.architecture.metric;
-    let proposer = NetworkProposer::new(network, source, function.domain(), start, is_alone);
+    let proposer = NetworkProposer::new(network, source, function.domain(), start, is_alone, budget);
     // A network is trained with all cuts: they are removed only at the cap.
     let pruning = Pruning { lifetime: usize::MAX, cap, bytes: usize::MAX };
     let scaling = match metric {

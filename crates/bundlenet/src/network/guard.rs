@@ -5,7 +5,8 @@
 //! goes on with the same cuts, around the best point, with a learned rule for the step length.
 //!
 //! A network does not converge. An exact master does, and it gains on the network as its model fills. So the exact master
-//! also takes over after a number of steps in proportion to the number of variables.
+//! also takes over after a number of steps in proportion to the number of variables. If it knows the number of all steps,
+//! the last ones become shorter.
 //!
 //! Many functions are unlike those of the training by their first subgradient. The guard holds ranges of three
 //! observations of it, for `hybrid`, which is the bundle method outside of them.
@@ -122,11 +123,23 @@ impl Guard {
 /// (`docs/experiments.md`).
 const STEPS_PER_VARIABLE: f64 = 0.1;
 
+/// Last steps of the exact master in a run with a known number of steps. Their lengths fall in equal parts: long steps
+/// improve the model, short ones the best point, and no later step needs the model. With as many steps as variables the
+/// model is nearly complete, and long steps improve both. Chosen on *choose* of the bench `transfer`
+/// (`docs/experiments.md`).
+const LAST_STEPS: usize = 5;
+
 /// The guard of a run.
 pub(crate) struct Watch {
     /// The best point so far.
     best: Centre,
+    /// Steps of the network, and of the exact master after it.
     steps: usize,
+    exact_steps: usize,
+    /// Number of all steps, if it is known and below the number of variables.
+    budget: Option<usize>,
+    /// Step length before the last steps.
+    settled: Option<f64>,
     /// Largest number of steps of the network.
     most_steps: usize,
     /// Step length for an exact master: from the first two steps, or that of the last one.
@@ -140,12 +153,15 @@ pub(crate) struct Watch {
 const SCALE_STEPS: usize = 2;
 
 impl Watch {
-    /// `is_alone`: no other method follows the network, so its number of steps has a limit.
-    pub(crate) fn new(start: &Evaluation, is_alone: bool) -> Self {
+    /// `is_alone`: no other method follows the network, so its number of steps has a limit. `budget`: the number of all
+    /// steps, if it is known.
+    pub(crate) fn new(start: &Evaluation, is_alone: bool, budget: Option<usize>) -> Self {
         let best = Centre::new(&start.point, start.value, start.width);
         let limit = (STEPS_PER_VARIABLE * start.point.len() as f64).ceil() as usize;
         let most_steps = if is_alone { limit } else { usize::MAX };
-        Self { best, steps: 0, most_steps, scale: 0.0, is_over: false, exact: None }
+        let budget = budget.filter(|&steps| steps < start.point.len());
+        let (steps, exact_steps, settled, scale) = (0, 0, None, 0.0);
+        Self { best, steps, exact_steps, budget, settled, most_steps, scale, is_over: false, exact: None }
     }
 
     /// Whether the exact master takes the next steps.
@@ -211,12 +227,24 @@ impl Watch {
                 QuadraticProposer::new(self.proximity(guard), domain, bundle.dim())
             }
         };
-        self.exact.insert(exact).propose(bundle, proposal, patience);
+        let (last, exact) = (self.last_length(exact.proximity().eta()), self.exact.insert(exact));
+        if let Some(eta) = last {
+            exact.set_eta(eta);
+        }
+        exact.propose(bundle, proposal, patience);
+    }
+
+    /// Length of the next step, if it is one of the last. `eta` is that of the exact master.
+    fn last_length(&mut self, eta: f64) -> Option<f64> {
+        let left = self.budget?.saturating_sub(self.steps + self.exact_steps).max(1);
+        let share = left as f64 / (LAST_STEPS + 1) as f64;
+        (left <= LAST_STEPS).then(|| share * *self.settled.get_or_insert(eta))
     }
 
     /// Lets the exact master learn from a step. False if the network proposed it.
     pub(crate) fn learn(&mut self, bundle: &Bundle, step: &Step<'_>) -> bool {
         let Some(exact) = &mut self.exact else { return false };
+        self.exact_steps += 1;
         exact.learn(bundle, step);
         true
     }
@@ -240,6 +268,26 @@ mod tests {
         }
         // There is no range for later steps.
         assert!(guard.holds(2, [100.0, 100.0].into_iter()));
+    }
+
+    #[test]
+    fn last_steps_become_shorter_where_variables_are_many() {
+        for (dim, budget, expected) in [
+            (10, Some(8), vec![None, None, Some(5.0), Some(4.0), Some(3.0), Some(2.0), Some(1.0)]),
+            (8, Some(8), vec![None; 7]),
+            (10, None, vec![None; 7]),
+        ] {
+            let mut watch = Watch::new(&Evaluation::at(&vec![0.0; dim]), true, budget);
+            // One step of the network, then those of the exact master, whose own length changes from step to step.
+            watch.steps = 1;
+            let lengths: Vec<Option<f64>> = (0..7)
+                .map(|step| {
+                    watch.exact_steps = step;
+                    watch.last_length(if step == 2 { 6.0 } else { 100.0 })
+                })
+                .collect();
+            assert_eq!(lengths, expected, "{dim} {budget:?}");
+        }
     }
 
     #[test]

@@ -49,13 +49,14 @@ pub(crate) struct NetworkProposer<S, E = Tracker> {
 }
 
 impl<S: Real, E: FeatureSource> NetworkProposer<S, E> {
-    /// A run from `start`. `is_alone`: no other method follows the network.
+    /// A run from `start`. `is_alone`: no other method follows the network. `budget`: the number of steps, if it is known.
     pub(crate) fn new(
         network: Arc<Network<S>>,
         source: E,
         domain: &Domain,
         start: &Evaluation,
         is_alone: bool,
+        budget: Option<usize>,
     ) -> Self {
         let Architecture { hidden, .. } = network.architecture;
         let state = network.architecture.state();
@@ -80,7 +81,7 @@ impl<S: Real, E: FeatureSource> NetworkProposer<S, E> {
             mix: None,
             tape: None,
             calibration,
-            watch: network.guard.as_ref().map(|_| Watch::new(start, is_alone)),
+            watch: network.guard.as_ref().map(|_| Watch::new(start, is_alone, budget)),
             is_bounded: false,
             network,
         }
