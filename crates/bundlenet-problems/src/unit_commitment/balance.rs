@@ -59,17 +59,14 @@ pub(super) struct Column {
     hash: u64,
 }
 
-/// A hash of a slope.
-fn hash((coordinates, entries): (&[u32], &[f64])) -> u64 {
-    let places = coordinates.iter().zip(entries);
-    let mixed = places.map(|(&at, entry)| entry.to_bits() ^ (u64::from(at) << 32));
-    mixed.fold(Fingerprint::new(), Fingerprint::whole).finish()
+fn hash(coordinates: &[u32], entries: &[f64]) -> u64 {
+    Fingerprint::new().sparse(coordinates, entries).finish()
 }
 
 impl Column {
-    fn new(cost: f64, slope: (&[u32], &[f64])) -> Self {
-        let ((coordinates, entries), hash) = (slope, hash(slope));
-        Self { cost, coordinates: coordinates.to_vec(), amounts: entries.iter().map(|entry| -entry).collect(), hash }
+    fn new(cost: f64, (coordinates, entries): (&[u32], &[f64])) -> Self {
+        let (amounts, hash) = (entries.iter().map(|entry| -entry).collect(), hash(coordinates, entries));
+        Self { cost, coordinates: coordinates.to_vec(), amounts, hash }
     }
 
     pub(super) fn income(&self, prices: &[f64]) -> f64 {
@@ -122,7 +119,7 @@ impl Balance {
         }
         for (unit, columns) in self.columns[..self.units].iter_mut().enumerate() {
             let slope = minorants.subgradient(unit);
-            let hash = hash(slope);
+            let hash = hash(slope.0, slope.1);
             if columns.iter().any(|column| column.hash == hash && column.has_slope(slope)) {
                 continue;
             }

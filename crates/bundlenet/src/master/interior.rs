@@ -51,8 +51,8 @@ const BALANCED: (f64, f64) = (0.1, 10.0);
 /// Passes over all cuts for the changes of a step, and for those of a step and its predictor.
 const PASSES_FOR_CHANGES: f64 = 2.0;
 const PASSES: f64 = 2.0 * PASSES_FOR_CHANGES;
-/// Columns of the matrix of a step may be left out while their squares, over the matrix `1/M`, add up to at most this:
-/// near the end these are most of them. The sum of the matrices that they make is between 0 and this multiple of `1/M`.
+/// Columns of the matrix of a step may be left out while their squares, over the matrix `1/M`, add up to at most this: up
+/// to half of all columns. The sum of the matrices that they make is between 0 and this multiple of `1/M`.
 /// Half of it is added to `1/M` instead. Then a step leaves at most half of the residual of the point, in any direction:
 /// `0.5 LEFT_OUT / (1 + 0.5 LEFT_OUT)`.
 const LEFT_OUT: f64 = 2.0;

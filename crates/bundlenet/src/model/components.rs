@@ -433,7 +433,7 @@ impl ComponentBundle {
         // Errors are nonnegative by convexity, up to round-off.
         let error = error.max(0.0);
         self.is_noisy |= width > 0.0;
-        let hash = hash(coordinates, entries);
+        let hash = Fingerprint::new().sparse(coordinates, entries).finish();
         let is_twin = |cut: &Cut| cut.hash == hash && self.subgradient(cut) == (coordinates, entries);
         if let Some(twin) = self.components[component].cuts.iter().position(is_twin) {
             let cut = &mut self.components[component].cuts[twin];
@@ -586,12 +586,6 @@ pub(crate) fn primal_of(solutions: Option<&Solutions>, component: usize) -> Opti
 fn combined_primal<'a>(cuts: impl Iterator<Item = &'a Cut> + Clone) -> Option<Primal> {
     let weighted = cuts.filter(|cut| cut.weight > 0.0);
     Primal::combine_all(weighted.map(|cut| (cut.weight, cut.primal.as_deref())))
-}
-
-fn hash(coordinates: &[u32], entries: &[f64]) -> u64 {
-    let pairs = coordinates.iter().zip(entries);
-    let mixed = pairs.map(|(&coordinate, entry)| entry.to_bits() ^ (u64::from(coordinate) << 32));
-    mixed.fold(Fingerprint::new(), Fingerprint::whole).finish()
 }
 
 impl Model for ComponentBundle {

@@ -36,6 +36,13 @@ impl Fingerprint {
         numbers.iter().fold(self, |hash, number| hash.whole((number + 0.0).to_bits()))
     }
 
+    /// Adds the entries of a sparse vector.
+    #[must_use]
+    pub fn sparse(self, coordinates: &[u32], entries: &[f64]) -> Self {
+        let places = coordinates.iter().zip(entries);
+        places.fold(self, |hash, (&at, entry)| hash.whole(entry.to_bits() ^ (u64::from(at) << 32)))
+    }
+
     /// Adds bytes.
     pub(crate) fn bytes(self, bytes: &[u8]) -> Self {
         let (words, rest) = bytes.as_chunks::<8>();
