@@ -12,10 +12,7 @@
 
 use std::sync::Arc;
 
-use bundlenet::{
-    AutoSettings, BundleSettings, Cuts, HybridSettings, Limits, Method, Model, NetworkSettings, Oracle, Settings,
-    Solver, TraceRow,
-};
+use bundlenet::{BundleSettings, Cuts, HybridSettings, Method, Model, NetworkSettings, Oracle, TraceRow};
 use bundlenet_testing::foreign::{Half, Instance, Price, transfer_instances};
 use bundlenet_testing::trial::cases;
 
@@ -26,8 +23,7 @@ const GAPS: [f64; 2] = [1e-2, 1e-3];
 const MOST_CALLS: usize = 3000;
 /// Gap of a function that is solved.
 const SOLVED: f64 = 1e-9;
-/// Estimated gap at which a long run has found the optimum, and its seconds.
-const TOLERANCE: f64 = 1e-12;
+/// Seconds of the long runs that find an optimum.
 const SECONDS: f64 = 20.0;
 /// `hybrid` may take this multiple of the calls of the bundle method.
 const ALLOWED: f64 = 1.1;
@@ -79,14 +75,14 @@ impl Row {
         let bundle = Method::Bundle(BundleSettings { cuts: Cuts::Aggregated, ..BundleSettings::default() });
         let network = Method::Network(NetworkSettings { model: model.cloned(), ..NetworkSettings::default() });
         let hybrid = Method::Hybrid(HybridSettings { model: model.cloned(), ..HybridSettings::default() });
-        let optimum = instance.optimum.unwrap_or_else(|| optimum(instance));
+        let optimum = instance.optimum_or_best(SECONDS);
         let unit = instance.gap_unit(optimum);
         let gap = |row: &TraceRow| (row.best - optimum).abs() / unit;
         let sign = instance.oracle(Price::Dear).sense().sign();
         let target = Some(optimum + sign * GAPS[1] * unit);
-        let gaps = [network, bundle.clone()].map(|method| run(instance, method, CALLS, None).last().map_or(1.0, &gap));
+        let gaps = [network, bundle.clone()].map(|method| instance.trace(method, CALLS, None).last().map_or(1.0, &gap));
         let calls = [hybrid, bundle].map(|method| {
-            let trace = run(instance, method, MOST_CALLS, target);
+            let trace = instance.trace(method, MOST_CALLS, target);
             GAPS.map(|least| trace.iter().position(|row| gap(row) <= least).map(|step| step + 1))
         });
         Self { name: instance.name.clone(), half: instance.half, dim: instance.start().len(), gaps, calls }
@@ -124,29 +120,6 @@ impl Row {
         };
         println!("| {name} | {half} | {dim} | {network:.1e} / {bundle:.1e} | {} | {} |", pair(0), pair(1));
     }
-}
-
-/// The trace of a run, with a row for each call.
-fn run(instance: &Instance, method: Method, calls: usize, target: Option<f64>) -> Vec<TraceRow> {
-    // A step is a call after the first one. The network alone knows the limit.
-    let limits = Limits { steps: Some(calls - 1), target, ..Limits::default() };
-    let settings = Settings { method, limits, tolerance: 0.0, ..Settings::default() };
-    let mut oracle = instance.oracle(Price::Dear);
-    Solver::new(settings).unwrap().start(&instance.start()).solve(&mut oracle).unwrap().trace
-}
-
-/// The best value of long runs.
-fn optimum(instance: &Instance) -> f64 {
-    let bundle = |cuts| Method::Bundle(BundleSettings { cuts, ..BundleSettings::default() });
-    let sign = instance.oracle(Price::Dear).sense().sign();
-    let values = [bundle(Cuts::Component), Method::Auto(AutoSettings::default())].map(|method| {
-        let limits = Limits { seconds: Some(SECONDS), ..Limits::default() };
-        let settings = Settings { method, limits, tolerance: TOLERANCE, ..Settings::default() };
-        let mut oracle = instance.oracle(Price::Cheap);
-        let solution = Solver::new(settings).unwrap().start(&instance.start()).solve(&mut oracle).unwrap();
-        sign * solution.value
-    });
-    sign * values[0].min(values[1])
 }
 
 fn print_shares(rows: &[&Row], name: &str) {

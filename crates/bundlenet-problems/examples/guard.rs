@@ -1,13 +1,14 @@
-//! Gives a model a guard (`docs/checkpoint.md`): the ranges of its inputs on training data, and the step-length rule of
-//! the exact master that takes over outside of them.
+//! Gives a model a guard (`docs/checkpoint.md`): the ranges of its inputs on training data, and the rules of the exact
+//! master that takes over outside of them.
 //!
 //! ```text
 //! cargo run --release -p bundlenet-problems --example guard -- MODEL OUT STEPS MARGIN RULE DATA...
 //! ```
 //!
-//! `RULE` has twelve numbers, separated by commas. `DATA` is as in `bundlenet train`.
+//! `RULE` has thirteen numbers, separated by commas: the coefficients of the step-length rule, and the multiple by which
+//! the centre follows null steps. The example `rule` learns them. `DATA` is as in `bundlenet train`.
 
-use bundlenet::train::{GuardSettings, guarded};
+use bundlenet::train::{GuardRule, GuardSettings, guarded};
 use bundlenet::{Model, Precision};
 use bundlenet_problems::{Split, read_examples};
 
@@ -23,7 +24,9 @@ pub(crate) fn guard(arguments: &[String]) -> Result<usize, Box<dyn std::error::E
         return Err("expected MODEL OUT STEPS MARGIN RULE DATA...".into());
     };
     let numbers: Vec<f64> = rule.split(',').map(str::parse).collect::<Result<_, _>>()?;
-    let rule = numbers.try_into().map_err(|found: Vec<f64>| format!("expected 12 numbers, found {}", found.len()))?;
+    let [coefficients @ .., follow]: [f64; 13] =
+        numbers.try_into().map_err(|found: Vec<f64>| format!("expected 13 numbers, found {}", found.len()))?;
+    let rule = GuardRule { steps: coefficients, follow };
     let mut examples = vec![];
     for source in data {
         examples.extend(read_examples(source, Split::Train)?);

@@ -11,7 +11,7 @@ fn the_example_writes_a_model() {
     let folder = tempfile::tempdir().unwrap();
     let out = folder.path().join("guarded.safetensors");
     let model = bundlenet_testing::sources::workspace().join("models/mc-sml-40.safetensors");
-    let rule = ["0.1"; 12].join(",");
+    let rule = ["0.1"; 13].join(",");
     let paths = [&model, &out].map(|path| path.to_string_lossy().into_owned());
     let rest = ["8", "0.2", &rule, "generate:mc-sml-40:20:1"].map(String::from);
     let count = example::guard(&[&paths[..], &rest[..]].concat()).unwrap();

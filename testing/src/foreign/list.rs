@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use bundlenet::Oracle;
+use bundlenet::{AutoSettings, BundleSettings, Cuts, Domain, Limits, Method, Oracle, Settings, Solver, TraceRow};
 use bundlenet_linalg::Stream;
 use bundlenet_problems::Academic;
 
@@ -27,6 +27,9 @@ impl fmt::Display for Half {
     }
 }
 
+/// Estimated gap at which a long run has found the optimum.
+const LONG_RUN: f64 = 1e-12;
+
 /// A function of the list.
 pub struct Instance {
     pub name: String,
@@ -49,6 +52,14 @@ impl Instance {
         Self { start, optimum, ..Self::new(&name, half, move || function) }
     }
 
+    /// The same function from a random start.
+    fn from_somewhere(self, seed: u64) -> Self {
+        let (mut stream, oracle) = (Stream::new(seed, "somewhere", 0), (self.make)());
+        let is_free = oracle.domain() == Domain::Free;
+        let entry = |entry: f64| if is_free { entry } else { entry.abs() };
+        Self { start: Some((0..oracle.dim()).map(|_| entry(stream.symmetric())).collect()), ..self }
+    }
+
     /// The family: the first word of the name.
     pub fn family(&self) -> &str {
         self.name.split(' ').next().unwrap()
@@ -63,6 +74,32 @@ impl Instance {
     /// The start point: 0 for a dual.
     pub fn start(&self) -> Vec<f64> {
         self.start.clone().unwrap_or_else(|| vec![0.0; (self.make)().dim()])
+    }
+
+    /// The trace of a run of dear evaluations, with a row for each of at most `calls` calls. A method that can know its
+    /// number of steps does.
+    pub fn trace(&self, method: Method, calls: usize, target: Option<f64>) -> Vec<TraceRow> {
+        // A step is a call after the first one.
+        let limits = Limits { steps: Some(calls - 1), target, ..Limits::default() };
+        let settings = Settings { method, limits, tolerance: 0.0, ..Settings::default() };
+        let mut oracle = self.oracle(Price::Dear);
+        Solver::new(settings).unwrap().start(&self.start()).solve(&mut oracle).unwrap().trace
+    }
+
+    /// The published optimum, else the best value of two long runs.
+    pub fn optimum_or_best(&self, seconds: f64) -> f64 {
+        let bundle = Method::Bundle(BundleSettings { cuts: Cuts::Component, ..BundleSettings::default() });
+        let sign = self.oracle(Price::Dear).sense().sign();
+        let best = || {
+            let values = [bundle, Method::Auto(AutoSettings::default())].map(|method| {
+                let limits = Limits { seconds: Some(seconds), ..Limits::default() };
+                let settings = Settings { method, limits, tolerance: LONG_RUN, ..Settings::default() };
+                let mut oracle = self.oracle(Price::Cheap);
+                sign * Solver::new(settings).unwrap().start(&self.start()).solve(&mut oracle).unwrap().value
+            });
+            sign * values[0].min(values[1])
+        };
+        self.optimum.unwrap_or_else(best)
     }
 
     /// The function, with stated work or without.
@@ -109,6 +146,55 @@ pub fn transfer_instances() -> Vec<Instance> {
         }
     }
     all
+}
+
+/// Functions on which the rules of a guard are learned, twenty for each seed. Their families are not those of
+/// [`transfer_instances`].
+pub fn rule_instances(seeds: std::ops::Range<u64>) -> Vec<Instance> {
+    let choose = |name: &str, make: Box<dyn Fn() -> Box<dyn Oracle> + Send + Sync>| Instance {
+        name: name.to_string(),
+        half: Half::Choose,
+        make,
+        start: None,
+        optimum: None,
+    };
+    macro_rules! at_zero {
+        ($name:expr, $make:expr) => {
+            choose($name, Box::new(move || Box::new($make)))
+        };
+    }
+    macro_rules! elsewhere {
+        ($name:expr, $seed:expr, $make:expr) => {
+            choose($name, Box::new(move || Box::new($make))).from_somewhere($seed)
+        };
+    }
+    let maxima = |dim, components, lines| Sizes { dim, components, lines };
+    seeds
+        .flat_map(|seed| {
+            [
+                at_zero!("location 20x50", Location::random(seed, 20, 50, false)),
+                at_zero!("location 30x80 capacities", Location::random(seed, 30, 80, true)),
+                at_zero!("eigenvalue 30 of 60", Eigenvalue::random(seed, 30, 60)),
+                elsewhere!("eigenvalue 30 of 100", seed, Eigenvalue::random(seed, 30, 100)),
+                at_zero!("cut 50", Cut::random(seed, 50)),
+                elsewhere!("cut 70", seed, Cut::random(seed, 70)),
+                at_zero!("two-stage 20x10", two_stage(seed, 20, 10)),
+                at_zero!("knapsack 30x200", knapsack(seed, 30, 200)),
+                at_zero!("knapsack 60x200", knapsack(seed, 60, 200)),
+                at_zero!("flow 10", Paths::with_capacities(seed, Grid { layers: 8, width: 6 }, 10)),
+                at_zero!("units 96x50", units(seed, 96, 50, 30)),
+                elsewhere!("units 48x30", seed, units(seed, 48, 30, 30)),
+                elsewhere!("maxima 40", seed, sum_of_maxima(seed, maxima(40, 30, 12), 1.0, 1.0)),
+                at_zero!("maxima 150", sum_of_maxima(seed, maxima(150, 60, 8), 1.0, 1.0)),
+                elsewhere!("eigenvalue 20 of 10", seed, Eigenvalue::random(seed, 20, 10)),
+                elsewhere!("cut 20", seed, Cut::random(seed, 20)),
+                elsewhere!("knapsack 10x100", seed, knapsack(seed, 10, 100)),
+                elsewhere!("maxima 12", seed, sum_of_maxima(seed, maxima(12, 6, 10), 1.0, 1.0)),
+                elsewhere!("units 24x10", seed, units(seed, 24, 10, 20)),
+                elsewhere!("maximum 20", seed, sum_of_maxima(seed, maxima(20, 1, 60), 1.0, 1.0)),
+            ]
+        })
+        .collect()
 }
 
 fn academic() -> Vec<Instance> {

@@ -18,8 +18,9 @@ use crate::master::{OBSERVATIONS, StepRule};
 
 /// Version of the names, shapes and meaning. A change that older programs cannot read gets a new version. Files of all
 /// versions from 1 on are read. Version 1 has no metric. Version 2 has neither a hard centre nor the features
-/// `relative-2`. Version 3 has no guard. The guard of version 4 has no ranges of starts.
-pub(crate) const CHECKPOINT_VERSION: u32 = 5;
+/// `relative-2`. Version 3 has no guard. The guard of version 4 has no ranges of starts. The centre of the guard of
+/// version 5 stays after null steps.
+pub(crate) const CHECKPOINT_VERSION: u32 = 6;
 
 /// The only key of the metadata. With one key, equal weights give equal files.
 const KEY: &str = "bundlenet";
@@ -158,7 +159,11 @@ impl<'a> Stored<'a> {
         let inputs = self.ranges(["guard.least", "guard.greatest"], steps.saturating_mul(inputs))?;
         let mut rule = [0.0; OBSERVATIONS];
         rule.copy_from_slice(&self.numbers("guard.rule", &[OBSERVATIONS])?);
-        Ok(Some(Guard { start, inputs, rule: StepRule(rule) }))
+        let follow = match version {
+            ..=5 => 0.0,
+            _ => self.numbers("guard.follow", &[1])?[0],
+        };
+        Ok(Some(Guard { start, inputs, rule: StepRule(rule), follow }))
     }
 
     /// The ranges that two tensors hold.
@@ -213,12 +218,13 @@ impl Model {
         }
         tensors.push_wide("features.mean", mean);
         tensors.push_wide("features.deviation", deviation);
-        if let Some(Guard { start, inputs, rule }) = guard {
+        if let Some(Guard { start, inputs, rule, follow }) = guard {
             tensors.push_wide("guard.start_least", &start.least);
             tensors.push_wide("guard.start_greatest", &start.greatest);
             tensors.push_wide("guard.least", &inputs.least);
             tensors.push_wide("guard.greatest", &inputs.greatest);
             tensors.push_wide("guard.rule", &rule.0);
+            tensors.push_wide("guard.follow", &[*follow]);
         }
         let names = |names: &[&str]| names.iter().map(ToString::to_string).collect();
         tensors.to_bytes(&Metadata {
@@ -335,6 +341,7 @@ fn single(half: u16) -> f32 {
 
 #[cfg(test)]
 mod tests {
+    use super::super::guard::GuardRule;
     use super::*;
 
     #[test]
@@ -353,7 +360,7 @@ mod tests {
         let bytes = model.to_bytes(Precision::Single).unwrap();
         assert_eq!(Model::from_bytes(Path::new("x"), &bytes).unwrap(), model);
         assert_eq!(model.to_bytes(Precision::Single).unwrap(), bytes);
-        let mut guard = Guard::empty(3, 16, [0.5; OBSERVATIONS]);
+        let mut guard = Guard::empty(3, 16, GuardRule { steps: [0.5; 12], follow: 0.25 });
         guard.extend_start([0.0, 0.5, -0.25]);
         (0..3).for_each(|step| guard.extend(step, &[step as f64; 16]));
         let network = Network { guard: Some(guard), ..Network::clone(model.network()) };

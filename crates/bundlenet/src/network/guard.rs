@@ -2,16 +2,16 @@
 //!
 //! A network is better than an exact master on functions like those of its training, and worse on others. Its inputs tell
 //! both apart within a few steps. The guard holds their ranges in training. When an input is outside, the exact master
-//! goes on with the same cuts, around the best point, with a learned rule for the step length.
+//! goes on with the same cuts, from the best point, with learned rules for the step length and for the centre.
 //!
 //! A network does not converge. An exact master does, and it gains on the network as its model fills. So the exact master
 //! also takes over after a number of steps in proportion to the number of variables. If it knows the number of all steps,
-//! the last ones become shorter.
+//! the last fifth of them becomes shorter and shorter.
 //!
 //! Many functions are unlike those of the training by their first subgradient. The guard holds ranges of three
 //! observations of it, for `hybrid`, which is the bundle method outside of them.
 
-use crate::master::{OBSERVATIONS, Proposer, Proximity, QuadraticProposer, StepRule, first_scale};
+use crate::master::{Proposer, Proximity, QuadraticProposer, StepRule, first_scale};
 use crate::model::{Bundle, Centre, CentrePolicy, Proposal, Step};
 use crate::oracle::{Domain, Evaluation, Patience};
 
@@ -75,7 +75,16 @@ impl Ranges {
     }
 }
 
-/// The ranges of starts and of a network's inputs in training, and the step-length rule of the exact master.
+/// Learned numbers of the exact master that takes over from a network (`docs/checkpoint.md`).
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct GuardRule {
+    /// Coefficients of the step-length rule.
+    pub steps: [f64; 12],
+    /// The centre follows a null step to this multiple of the minimum of a parabola, at least 0. At 0 it stays.
+    pub follow: f64,
+}
+
+/// The ranges of starts and of a network's inputs in training, and the learned rules of the exact master.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Guard {
     /// Ranges of the observations of a start, with margins; all numbers in older models.
@@ -83,13 +92,24 @@ pub(crate) struct Guard {
     /// Ranges of the transformed features, `[step][feature]`, from the first step on, with margins.
     pub(crate) inputs: Ranges,
     pub(crate) rule: StepRule,
+    /// The centre of the exact master follows a null step to this multiple of the minimum of a parabola. At 0 it stays.
+    pub(crate) follow: f64,
 }
+
+/// The centre moves all the way in a serious step: this multiple of the minimum of its parabola is never before the trial
+/// point.
+const ALL_THE_WAY: f64 = 2.0;
 
 impl Guard {
     /// A guard for `steps` steps of `inputs` features that has seen nothing.
-    pub(crate) fn empty(steps: usize, inputs: usize, rule: [f64; OBSERVATIONS]) -> Self {
+    pub(crate) fn empty(steps: usize, inputs: usize, rule: GuardRule) -> Self {
         let (start, inputs) = (Ranges::empty(START_OBSERVATIONS), Ranges::empty(steps * inputs));
-        Self { start, inputs, rule: StepRule(rule) }
+        Self { start, inputs, rule: StepRule(rule.steps), follow: rule.follow }
+    }
+
+    /// How the centre of the exact master moves.
+    fn centre_policy(&self) -> CentrePolicy {
+        CentrePolicy::Parabola { serious: ALL_THE_WAY, null: self.follow }
     }
 
     /// Extends the ranges of starts.
@@ -123,11 +143,11 @@ impl Guard {
 /// (`docs/experiments.md`).
 const STEPS_PER_VARIABLE: f64 = 0.1;
 
-/// Last steps of the exact master in a run with a known number of steps. Their lengths fall in equal parts: long steps
-/// improve the model, short ones the best point, and no later step needs the model. With as many steps as variables the
-/// model is nearly complete, and long steps improve both. Chosen on *choose* of the bench `transfer`
+/// Share of all steps in which the exact master shortens its steps, if their number is known. The lengths fall to 0 as a
+/// square: long steps improve the model, short ones the best point, and no later step needs the model. With as many steps
+/// as variables the model is nearly complete, and long steps improve both. Chosen on the functions of the example `rule`
 /// (`docs/experiments.md`).
-const LAST_STEPS: usize = 5;
+const LAST_SHARE: f64 = 0.2;
 
 /// The guard of a run.
 pub(crate) struct Watch {
@@ -223,7 +243,7 @@ impl Watch {
             Some(exact) => exact,
             None => {
                 bundle.hand_over(&self.best);
-                (proposal.aggregate, proposal.centre_policy) = (None, CentrePolicy::Hard);
+                (proposal.aggregate, proposal.centre_policy) = (None, guard.centre_policy());
                 QuadraticProposer::new(self.proximity(guard), domain, bundle.dim())
             }
         };
@@ -236,9 +256,11 @@ impl Watch {
 
     /// Length of the next step, if it is one of the last. `eta` is that of the exact master.
     fn last_length(&mut self, eta: f64) -> Option<f64> {
-        let left = self.budget?.saturating_sub(self.steps + self.exact_steps).max(1);
-        let share = left as f64 / (LAST_STEPS + 1) as f64;
-        (left <= LAST_STEPS).then(|| share * *self.settled.get_or_insert(eta))
+        let budget = self.budget?;
+        let left = budget.saturating_sub(self.steps + self.exact_steps).max(1);
+        let last = (LAST_SHARE * budget as f64).round();
+        let share = left as f64 / (last + 1.0);
+        (share < 1.0).then(|| share * share * *self.settled.get_or_insert(eta))
     }
 
     /// Lets the exact master learn from a step. False if the network proposed it.
@@ -254,9 +276,11 @@ impl Watch {
 mod tests {
     use super::*;
 
+    const NO_RULE: GuardRule = GuardRule { steps: [0.0; 12], follow: 0.0 };
+
     #[test]
     fn ranges_have_margins() {
-        let mut guard = Guard::empty(2, 2, [0.0; OBSERVATIONS]);
+        let mut guard = Guard::empty(2, 2, NO_RULE);
         for features in [[1.0, 5.0], [3.0, 5.0]] {
             (0..2).for_each(|step| guard.extend(step, &features));
         }
@@ -273,17 +297,17 @@ mod tests {
     #[test]
     fn last_steps_become_shorter_where_variables_are_many() {
         for (dim, budget, expected) in [
-            (10, Some(8), vec![None, None, Some(5.0), Some(4.0), Some(3.0), Some(2.0), Some(1.0)]),
-            (8, Some(8), vec![None; 7]),
-            (10, None, vec![None; 7]),
+            (20, Some(15), vec![None, None, Some(9.0), Some(4.0), Some(1.0)]),
+            (15, Some(15), vec![None; 5]),
+            (20, None, vec![None; 5]),
         ] {
             let mut watch = Watch::new(&Evaluation::at(&vec![0.0; dim]), true, budget);
-            // One step of the network, then those of the exact master, whose own length changes from step to step.
-            watch.steps = 1;
-            let lengths: Vec<Option<f64>> = (0..7)
+            // Ten steps of the network, then those of the exact master, whose own length changes from step to step.
+            watch.steps = 10;
+            let lengths: Vec<Option<f64>> = (0..5)
                 .map(|step| {
                     watch.exact_steps = step;
-                    watch.last_length(if step == 2 { 6.0 } else { 100.0 })
+                    watch.last_length(if step == 2 { 16.0 } else { 100.0 })
                 })
                 .collect();
             assert_eq!(lengths, expected, "{dim} {budget:?}");
@@ -297,7 +321,7 @@ mod tests {
             start.subgradient.numbers_mut(4).copy_from_slice(&subgradient);
             start
         };
-        let mut guard = Guard::empty(1, 1, [0.0; OBSERVATIONS]);
+        let mut guard = Guard::empty(1, 1, NO_RULE);
         for subgradient in [[3.0, 0.0, 0.0, -3.0], [0.5, 0.0, 0.0, -0.4]] {
             guard.extend_start(observe_start(&start(subgradient), &Domain::Free));
         }

@@ -6,6 +6,7 @@ use std::sync::{Arc, OnceLock};
 use serde::{Deserialize, Serialize};
 
 use super::architecture::Architecture;
+use super::guard::GuardRule;
 use super::network::Network;
 
 /// A network and its description.
@@ -66,6 +67,12 @@ impl Model {
     #[must_use]
     pub fn weight_count(&self) -> usize {
         self.network.weights.len()
+    }
+
+    /// Learned numbers of the exact master, if the model has a guard.
+    #[must_use]
+    pub fn guard_rule(&self) -> Option<GuardRule> {
+        self.network.guard.as_ref().map(|guard| GuardRule { steps: guard.rule.0, follow: guard.follow })
     }
 }
 

@@ -4,8 +4,9 @@ use std::sync::Arc;
 
 use super::example::Example;
 use super::unroll::{Subject, Unroll, Weight, begin_function};
-use crate::error::{Error, at_least, require};
-use crate::network::{Guard, Model, Network, observe_start};
+use crate::error::{Error, InvalidSetting, at_least, require};
+use crate::master::StepRule;
+use crate::network::{Guard, GuardRule, Model, Network, observe_start};
 
 /// How a guard is made.
 #[derive(Clone, Debug, PartialEq)]
@@ -14,8 +15,8 @@ pub struct GuardSettings {
     pub steps: usize,
     /// Margin of each range on both sides, as a share of its width; at least 0.
     pub margin: f64,
-    /// Coefficients of the step-length rule of the exact master (`docs/checkpoint.md`).
-    pub rule: [f64; 12],
+    /// Learned numbers of the exact master.
+    pub rule: GuardRule,
 }
 
 /// The model with a guard: an exact master takes over when the start or an input is outside of its range on these
@@ -28,6 +29,7 @@ pub fn guarded(model: &Model, examples: &[Example], settings: &GuardSettings) ->
     at_least("guard.steps", steps, 1)?;
     require(margin >= 0.0 && margin.is_finite(), "guard.margin", "a number of at least 0", margin)?;
     require(!examples.is_empty(), "guard.examples", "at least one", "none")?;
+    check(&rule)?;
     let network = Arc::new(Network { guard: None, ..Network::clone(model.network()) });
     let inputs = network.architecture.inputs();
     let mut guard = Guard::empty(steps, inputs, rule);
@@ -54,4 +56,22 @@ pub fn guarded(model: &Model, examples: &[Example], settings: &GuardSettings) ->
     }
     guard.widen(margin);
     Ok(Model::new(Network { guard: Some(guard), ..Network::clone(&network) }, model.card().clone()))
+}
+
+/// The model with other learned numbers in its guard.
+///
+/// # Errors
+/// If a number is invalid, or the model has no guard.
+pub fn with_rule(model: &Model, rule: &GuardRule) -> Result<Model, Error> {
+    check(rule)?;
+    let mut network = Network::clone(model.network());
+    let guard = network.guard.as_mut().ok_or_else(|| InvalidSetting::new("model", "one with a guard", "none"))?;
+    (guard.rule, guard.follow) = (StepRule(rule.steps), rule.follow);
+    Ok(Model::new(network, model.card().clone()))
+}
+
+fn check(rule: &GuardRule) -> Result<(), InvalidSetting> {
+    let is_finite = rule.steps.iter().all(|coefficient| coefficient.is_finite());
+    require(is_finite, "guard.rule", "finite numbers", format!("{:?}", rule.steps))?;
+    require(rule.follow >= 0.0 && rule.follow.is_finite(), "guard.follow", "a number of at least 0", rule.follow)
 }

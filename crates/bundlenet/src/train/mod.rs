@@ -14,13 +14,14 @@ mod rollout;
 mod trainer;
 mod unroll;
 
+pub use crate::network::GuardRule;
 pub use config::{
     DataSettings, EvolutionSettings, Evolving, GradientSettings, Loss, Objective, Schedule, TrainSettings,
     ValidationSettings,
 };
 pub use example::{Example, MakeOracle, gap_percent, limited};
 pub use folder::{Event, Finished, train};
-pub use guard::{GuardSettings, guarded};
+pub use guard::{GuardSettings, guarded, with_rule};
 pub use optima::{Optima, Optimum, not_proved};
 pub use policy::{Followed, LastStep, MakePolicy, Policy, View, evolve, follow};
 #[doc(hidden)]
