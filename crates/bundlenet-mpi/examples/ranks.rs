@@ -23,6 +23,10 @@ struct Uneven {
     rank: usize,
     /// Longest time of a component. It differs from call to call.
     longest: Duration,
+    /// Time of a component on this rank. It differs from call to call, and from rank to rank.
+    pace: Duration,
+    /// Whether components have a value and a subgradient only.
+    is_plain: bool,
 }
 
 /// The fault of one component at its third evaluation on this rank.
@@ -45,7 +49,16 @@ fn number(component: usize, line: usize, place: usize) -> f64 {
 impl Uneven {
     fn new(count: usize, parts: Parts, fault: Fault, rank: usize) -> Self {
         let visits = (0..count).map(|_| AtomicUsize::new(0)).collect();
-        Self { count, visits, parts, fault, rank, longest: Duration::ZERO }
+        Self { count, visits, parts, fault, rank, longest: Duration::ZERO, pace: Duration::ZERO, is_plain: false }
+    }
+
+    /// The same with ranks that are fast in one call and slow in another one, so that they take components of each other.
+    fn fickle(self, pace: Duration) -> Self {
+        Self { pace, ..self }
+    }
+
+    fn plain(self) -> Self {
+        Self { is_plain: true, ..self }
     }
 
     /// The same with components that take some time, so that they are dealt.
@@ -91,6 +104,7 @@ impl Components for Uneven {
         }
         let visits = self.visits[component].fetch_add(1, Ordering::Relaxed);
         std::thread::sleep(self.longest.mul_f64(0.5 + 0.5 * number(component, visits, 8)));
+        std::thread::sleep(self.pace.mul_f64(0.5 + 0.5 * number(self.rank, visits, 10)));
         let visits = if self.parts == Parts::Anywhere { 0 } else { visits };
         let height = |line: usize| {
             let at = Self::slope(component, line).map(|(at, entry)| entry * point[at as usize]);
@@ -98,6 +112,10 @@ impl Components for Uneven {
         };
         let mut lines: Vec<(f64, usize)> = (0..4).map(|line| (height(line), line)).collect();
         lines.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
+        if self.is_plain {
+            answer.push(lines[0].0, Self::slope(component, lines[0].1));
+            return Ok(());
+        }
         let width = answer.accuracy().min(0.1) * component as f64 / (self.count + visits) as f64;
         answer.push_within(lines[0].0, lines[0].0 + width, Self::slope(component, lines[0].1));
         answer.solution(number(component, lines[0].1, 9), [((4 * component + lines[0].1) as u32, 1.0)]);
@@ -115,7 +133,7 @@ impl Components for Uneven {
     }
 
     fn has_solutions(&self) -> bool {
-        true
+        !self.is_plain
     }
 
     fn parts(&self) -> Parts {
@@ -192,6 +210,12 @@ fn solve_all(world: &World, is_alone: bool) {
         let dear = Uneven::new(17, parts, Fault::None, world.rank()).dear(Duration::from_millis(5));
         solve(world, &mut Parallel::new(dear), method("bundle"), 12, is_alone);
     }
+    // Ranks whose speed changes.
+    for is_plain in [true, false] {
+        let fickle = Uneven::new(60, Parts::Anywhere, Fault::None, world.rank()).fickle(PACE);
+        let mut oracle = Parallel::new(if is_plain { fickle.plain() } else { fickle });
+        solve(world, &mut oracle, method("bundle"), 20, is_alone);
+    }
     // All components in one call: rank 0 does it.
     let problem = Generator::new(Family::Ga10x100, 2).instance(1).expect("an instance").problem;
     solve(world, problem.dual().as_sum().expect("a sum"), method("auto"), 40, is_alone);
@@ -223,6 +247,82 @@ fn balance(world: &World) {
 /// Longest time of a component, and number of calls, of [`balance`].
 const LONGEST: Duration = Duration::from_millis(20);
 const BALANCED: usize = 10;
+
+/// Longest time of a component on a rank whose speed changes. It is below that of components that are dealt.
+const PACE: Duration = Duration::from_micros(400);
+
+/// One call. All ranks but the first wait in each component, so rank 0 has to take components of others.
+fn late(world: &World) {
+    let (rank, count) = (world.rank(), 40);
+    let pace = if rank == 0 { Duration::ZERO } else { Duration::from_millis(200) };
+    let mut oracle = Parallel::new(Uneven::new(count, Parts::Anywhere, Fault::None, rank).fickle(pace).plain());
+    if rank > 0 {
+        return serve(world, &mut oracle);
+    }
+    let (mut alone, mut together) = (Minorants::new(), Minorants::new());
+    oracle.evaluate_components(&[0.5; DIM], &mut alone).expect("components that do not fail");
+    let before = evaluations(&oracle);
+    Distributed::new(world, &mut oracle)
+        .evaluate_components(&[0.5; DIM], &mut together)
+        .expect("components that do not fail");
+    assert_eq!(alone, together);
+    let share = count / world.size();
+    println!("rank 0 took components of others: {}", evaluations(&oracle) - before > share);
+}
+
+fn evaluations(oracle: &Parallel<Uneven>) -> usize {
+    oracle.components().visits.iter().map(|visits| visits.load(Ordering::Relaxed)).sum()
+}
+
+/// Components that take 10 microseconds, or 20 on a rank that is slow in this call.
+struct Changing {
+    rank: usize,
+    ranks: usize,
+}
+
+impl Components for Changing {
+    fn dim(&self) -> usize {
+        DIM
+    }
+
+    fn component_count(&self) -> usize {
+        1000
+    }
+
+    /// The first entry of the point is the number of the call.
+    fn evaluate_component(&self, _component: usize, point: &[f64], answer: &mut Answer) -> Result<(), OracleError> {
+        let begin = Instant::now();
+        let slow = ((0.5 + 0.5 * number(point[0] as usize, 1, 11)) * self.ranks as f64) as usize;
+        let time = Duration::from_micros(if slow == self.rank { 20 } else { 10 });
+        answer.push(1.0, (0..DIM as u32).map(|at| (at, 1.0)));
+        while begin.elapsed() < time {
+            std::hint::spin_loop();
+        }
+        Ok(())
+    }
+}
+
+/// Mean time of a call with cheap components, one rank of which is slow in each call, over the time at the best balance.
+fn changing(world: &World) {
+    let (rank, ranks) = (world.rank(), world.size());
+    let mut oracle = Parallel::new(Changing { rank, ranks });
+    if rank > 0 {
+        return serve(world, &mut oracle);
+    }
+    let mut distributed = Distributed::new(world, &mut oracle);
+    let (mut minorants, mut point, mut times) = (Minorants::new(), [0.0; DIM], vec![]);
+    for call in 0..200 {
+        minorants.clear();
+        point[0] = call as f64;
+        let begin = Instant::now();
+        distributed.evaluate_components(&point, &mut minorants).expect("components that do not fail");
+        times.push(begin.elapsed().as_secs_f64());
+    }
+    times.sort_by(f64::total_cmp);
+    let best = 1000.0 * 10e-6 / (ranks as f64 - 0.5);
+    let [median, worst] = [100, 180].map(|place| times[place] / best);
+    println!("time over that of the best balance: median {median:.2}, 9 of 10 calls below {worst:.2}");
+}
 
 /// Jobs that fail or not, in turn.
 fn jobs(world: &Arc<World>) {
@@ -276,9 +376,15 @@ fn main() {
         "alone" => solve_all(&world, true),
         "jobs" => jobs(&world),
         "balance" => balance(&world),
+        "changing" => changing(&world),
+        "late" => late(&world),
         "error" => fault(Fault::Error),
         "dear-error" => {
             let oracle = Uneven::new(40, Parts::WithMemory, Fault::Error, rank).dear(Duration::from_millis(4));
+            solve(&world, &mut Parallel::new(oracle), method("bundle"), 60, false);
+        }
+        "fickle-error" => {
+            let oracle = Uneven::new(40, Parts::Anywhere, Fault::Error, rank).fickle(PACE).plain();
             solve(&world, &mut Parallel::new(oracle), method("bundle"), 60, false);
         }
         "panic" => fault(Fault::Panic),
