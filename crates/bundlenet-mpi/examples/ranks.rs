@@ -274,7 +274,7 @@ fn evaluations(oracle: &Parallel<Uneven>) -> usize {
     oracle.components().visits.iter().map(|visits| visits.load(Ordering::Relaxed)).sum()
 }
 
-/// Components that take 10 microseconds, or 20 on a rank that is slow in this call.
+/// Components that sleep for 200 microseconds, or twice as long on the rank that is slow in this call.
 struct Changing {
     rank: usize,
     ranks: usize,
@@ -286,42 +286,42 @@ impl Components for Changing {
     }
 
     fn component_count(&self) -> usize {
-        1000
+        250
     }
 
-    /// The first entry of the point is the number of the call.
+    /// The first entry of the point is the number of the call. No rank is slow in a negative one.
     fn evaluate_component(&self, _component: usize, point: &[f64], answer: &mut Answer) -> Result<(), OracleError> {
-        let begin = Instant::now();
-        let slow = ((0.5 + 0.5 * number(point[0] as usize, 1, 11)) * self.ranks as f64) as usize;
-        let time = Duration::from_micros(if slow == self.rank { 20 } else { 10 });
-        answer.push(1.0, (0..DIM as u32).map(|at| (at, 1.0)));
-        while begin.elapsed() < time {
-            std::hint::spin_loop();
-        }
+        let slow = ((0.5 + 0.5 * number(point[0].abs() as usize, 1, 11)) * self.ranks as f64) as usize;
+        let is_slow = point[0] >= 0.0 && slow == self.rank;
+        std::thread::sleep(Duration::from_micros(if is_slow { 400 } else { 200 }));
+        answer.push(1.0, [(0, 1.0)]);
         Ok(())
     }
 }
 
-/// Mean time of a call with cheap components, one rank of which is slow in each call, over the time at the best balance.
+/// Median time of calls in which one rank, another one each time, is slow.
 fn changing(world: &World) {
     let (rank, ranks) = (world.rank(), world.size());
     let mut oracle = Parallel::new(Changing { rank, ranks });
     if rank > 0 {
         return serve(world, &mut oracle);
     }
-    let mut distributed = Distributed::new(world, &mut oracle);
-    let (mut minorants, mut point, mut times) = (Minorants::new(), [0.0; DIM], vec![]);
-    for call in 0..200 {
-        minorants.clear();
-        point[0] = call as f64;
-        let begin = Instant::now();
-        distributed.evaluate_components(&point, &mut minorants).expect("components that do not fail");
-        times.push(begin.elapsed().as_secs_f64());
-    }
-    times.sort_by(f64::total_cmp);
-    let best = 1000.0 * 10e-6 / (ranks as f64 - 0.5);
-    let [median, worst] = [100, 180].map(|place| times[place] / best);
-    println!("time over that of the best balance: median {median:.2}, 9 of 10 calls below {worst:.2}");
+    let median = |oracle: &mut dyn SumOracle, calls: &mut dyn Iterator<Item = i32>| {
+        let mut minorants = Minorants::new();
+        let time = |call: i32| {
+            minorants.clear();
+            let begin = Instant::now();
+            oracle.evaluate_components(&[f64::from(call); DIM], &mut minorants).expect("components that do not fail");
+            begin.elapsed().as_secs_f64()
+        };
+        let mut times: Vec<f64> = calls.map(time).collect();
+        times.sort_by(f64::total_cmp);
+        times[times.len() / 2]
+    };
+    let alone = median(&mut oracle, &mut (-9..0));
+    let together = median(&mut Distributed::new(world, &mut oracle), &mut (0..60));
+    let (factor, best) = (alone / together, ranks as f64 - 0.5);
+    println!("{:.1} ms on one rank, {:.1} ms on all, factor {factor:.2} of {best}", 1e3 * alone, 1e3 * together);
 }
 
 /// Jobs that fail or not, in turn.
