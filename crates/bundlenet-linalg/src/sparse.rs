@@ -34,6 +34,12 @@ impl SparseRows {
         self.length = 0;
     }
 
+    /// Keeps the first `count` rows, if there are more.
+    pub fn truncate(&mut self, count: usize) {
+        self.ends.truncate(count);
+        self.length = self.ends.last().copied().unwrap_or(0);
+    }
+
     /// Appends a row. A coordinate may occur more than once: its entries are added up.
     #[inline]
     pub fn push(&mut self, row: impl IntoIterator<Item = (u32, f64)>) {

@@ -1,10 +1,12 @@
 //! Time of an evaluation over ranks beside the slowest share: `mpirun -n 2 target/release/examples/overhead`.
 //!
 //! Components wait for a fixed time. Every rank takes the time of its share in each call, so the slowest share of that
-//! very call is known, also where other processes disturb it. The transfer is that of the same messages by MPI alone,
-//! right after the sender has written them: a request, and an answer of values, coordinates and entries. The overhead of
-//! a call is its time less its slowest share and the median transfer. Shown are the lower quartile and the median of all
-//! calls.
+//! very call is known, also where other processes disturb it. The transfer is that of the same messages by MPI alone: a
+//! request, and an answer of values, coordinates and entries. It is measured twice: at once, after the sender has written
+//! the messages without waiting, and after a share, when both ranks have evaluated as long as in a call. The latter takes
+//! longer, since memory and code have left the caches. The overhead of a call is its time less its slowest share and the
+//! median transfer after a share. Shown are the lower quartile and the median of all calls, and the median overhead by
+//! the transfer at once.
 
 use std::time::{Duration, Instant};
 
@@ -15,6 +17,9 @@ use mpi::traits::{Communicator, CommunicatorCollectives, Destination, Source};
 
 /// Evaluations of each measurement.
 const CALLS: usize = 400;
+
+/// Transfers before them, and as many after them.
+const TRANSFERS: usize = 100;
 
 /// Components that take the same time each.
 struct Waiting {
@@ -101,18 +106,18 @@ fn typical(mut times: Vec<f64>) -> [f64; 2] {
     [times.len() / 4, times.len() / 2].map(|place| 1e6 * times[place])
 }
 
-/// Time of a message of `request` words to rank 1, and of an answer with `records` words and a sparse vector of `entries`
-/// entries.
-fn transfer(rank: usize, request: usize, records: usize, entries: usize) -> [f64; 2] {
+/// Times of a request to rank 1 and of its answer, by MPI alone. Before, both ranks evaluate all components of the share.
+/// A request has 6 words and the point. An answer has 7 words, 2 of each component, and the subgradients.
+fn transfer(rank: usize, share: Waiting) -> Vec<f64> {
     let world = SimpleCommunicator::world();
-    let (mut words, mut coordinates, mut numbers) = (vec![0_u64; records], vec![0_u32; entries], vec![0.0; entries]);
-    let (mut times, mut request) = (vec![], vec![0_u64; request]);
-    for call in 0..CALLS {
-        if rank == 1 {
-            words.fill(call as u64);
-            coordinates.fill(call as u32);
-            numbers.fill(call as f64);
-        }
+    let (mut request, mut words) = (vec![0_u64; 6 + DIM], vec![0_u64; 7 + 2 * share.count]);
+    let length = share.count * share.entries;
+    let (mut coordinates, mut entries) = (vec![0_u32; length], vec![0.0; length]);
+    let (mut oracle, mut minorants, mut times) = (Parallel::new(share), Minorants::new(), vec![]);
+    for _ in 0..TRANSFERS {
+        minorants.clear();
+        oracle.evaluate_components(&[1.0; DIM], &mut minorants).expect("components that do not fail");
+        words[7..].fill(rank as u64);
         world.barrier();
         let begin = Instant::now();
         match rank {
@@ -121,67 +126,74 @@ fn transfer(rank: usize, request: usize, records: usize, entries: usize) -> [f64
                 other.send(&request[..]);
                 other.receive_into(&mut words[..]);
                 other.receive_into(&mut coordinates[..]);
-                other.receive_into(&mut numbers[..]);
+                other.receive_into(&mut entries[..]);
                 times.push(begin.elapsed().as_secs_f64());
             }
             1 => {
                 let other = world.process_at_rank(0);
                 other.receive_into(&mut request[..]);
                 other.send(&words[..]);
-                other.send(&coordinates[..]);
-                other.send(&numbers[..]);
+                other.send(minorants.subgradients().0);
+                other.send(minorants.subgradients().1);
             }
             _ => {}
         }
     }
-    if rank == 0 { typical(times) } else { [0.0; 2] }
+    times
 }
 
 /// Variables of the sums.
 const DIM: usize = 192;
 
+/// Times of all calls over ranks on rank 0, and of the slowest share in each. Nothing on the other ranks.
+fn calls(world: &World, sum: Waiting) -> (Vec<f64>, Vec<f64>) {
+    let all_ranks = SimpleCommunicator::world();
+    let mut oracle = Timed { sum: Parallel::new(sum), seconds: vec![0.0; CALLS] };
+    if world.rank() > 0 {
+        serve(world, &mut oracle);
+        all_ranks.process_at_rank(0).send(&oracle.seconds[..]);
+        return (vec![], vec![]);
+    }
+    let (mut minorants, mut point, mut times) = (Minorants::new(), vec![1.0; DIM], vec![]);
+    let mut distributed = Distributed::new(world, &mut oracle);
+    for call in 0..CALLS {
+        minorants.clear();
+        point[0] = call as f64;
+        let begin = Instant::now();
+        distributed.evaluate_components(&point, &mut minorants).expect("components that do not fail");
+        times.push(begin.elapsed().as_secs_f64());
+    }
+    drop(distributed);
+    let mut slowest = oracle.seconds;
+    for rank in 1..world.size() {
+        let mut seconds = vec![0.0; CALLS];
+        all_ranks.process_at_rank(rank as i32).receive_into(&mut seconds[..]);
+        slowest.iter_mut().zip(seconds).for_each(|(most, seconds)| *most = most.max(seconds));
+    }
+    (times, slowest)
+}
+
 fn main() {
     let Some(world) = World::start().filter(|world| world.size() > 1) else { return };
-    let all_ranks = SimpleCommunicator::world();
     if world.rank() == 0 {
-        println!("| components | entries | slowest share us | transfer us | evaluation us | overhead us | median |");
-        println!("|---|---|---|---|---|---|---|");
+        println!("| components | entries | slowest share us | transfer at once us | transfer after a share us |");
+        println!("  evaluation us | overhead us | median | by transfer at once |");
     }
-    for (count, entries, wait) in [(2, 10, 500), (16, 50, 100), (1000, 50, 4), (1000, 50, 20)] {
-        let sum = Parallel::new(Waiting { count, dim: DIM, entries, wait: Duration::from_micros(wait) });
-        let mut oracle = Timed { sum, seconds: vec![0.0; CALLS] };
-        let others = count.div_ceil(world.size());
-        // A plain result has 2 words, an answer 3 and a request 4 before them.
-        let [_, transfer] = transfer(world.rank(), 4 + DIM, 3 + 2 * others, entries * others);
+    for (count, entries, wait) in [(2_usize, 10, 500), (16, 50, 100), (1000, 50, 4), (1000, 50, 20)] {
+        let wait = Duration::from_micros(wait);
+        let share = |wait| Waiting { count: count.div_ceil(world.size()), dim: DIM, entries, wait };
+        let at_once = transfer(world.rank(), share(Duration::ZERO));
+        let mut after = transfer(world.rank(), share(wait));
+        let (times, slowest) = calls(&world, Waiting { count, dim: DIM, entries, wait });
+        after.extend(transfer(world.rank(), share(wait)));
         if world.rank() > 0 {
-            serve(&world, &mut oracle);
-            all_ranks.process_at_rank(0).send(&oracle.seconds[..]);
             continue;
         }
-        let (mut minorants, mut point, mut times) = (Minorants::new(), vec![1.0; DIM], vec![]);
-        let mut distributed = Distributed::new(&world, &mut oracle);
-        for call in 0..CALLS {
-            minorants.clear();
-            point[0] = call as f64;
-            let begin = Instant::now();
-            distributed.evaluate_components(&point, &mut minorants).expect("components that do not fail");
-            times.push(begin.elapsed().as_secs_f64());
-        }
-        drop(distributed);
-        let mut slowest = std::mem::take(&mut oracle.seconds);
-        for rank in 1..world.size() {
-            let mut seconds = vec![0.0; CALLS];
-            all_ranks.process_at_rank(rank as i32).receive_into(&mut seconds[..]);
-            slowest.iter_mut().zip(seconds).for_each(|(most, seconds)| *most = most.max(seconds));
-        }
-        let beside = times.iter().zip(&slowest).map(|(time, share)| time - share - 1e-6 * transfer).collect();
+        let ([_, at_once], [_, after]) = (typical(at_once), typical(after));
+        let beside: Vec<f64> = times.iter().zip(&slowest).map(|(time, share)| time - share).collect();
         let ([_, share], [_, time], [low, median]) = (typical(slowest), typical(times), typical(beside));
-        println!("| {count} | {entries} | {share:.0} | {transfer:.1} | {time:.0} | {low:.1} | {median:.1} |");
-    }
-    for words in [1, 1 << 20] {
-        let [_, time] = transfer(world.rank(), 1, words, 0);
-        if world.rank() == 0 {
-            println!("message of 8 bytes and an answer of {}: {time:.1} us", 8 * words);
-        }
+        let (low, by_after, by_at_once) = (low - after, median - after, median - at_once);
+        print!("| {count} | {entries} | {share:.0} | {at_once:.1} | {after:.1} | {time:.0} ");
+        println!("| {low:.1} | {by_after:.1} | {by_at_once:.1} |");
     }
 }

@@ -23,6 +23,10 @@ struct Uneven {
     rank: usize,
     /// Longest time of a component. It differs from call to call.
     longest: Duration,
+    /// Time of a component on this rank. It differs from call to call, and from rank to rank.
+    pace: Duration,
+    /// Whether components have a value and a subgradient only.
+    is_plain: bool,
 }
 
 /// The fault of one component at its third evaluation on this rank.
@@ -45,7 +49,16 @@ fn number(component: usize, line: usize, place: usize) -> f64 {
 impl Uneven {
     fn new(count: usize, parts: Parts, fault: Fault, rank: usize) -> Self {
         let visits = (0..count).map(|_| AtomicUsize::new(0)).collect();
-        Self { count, visits, parts, fault, rank, longest: Duration::ZERO }
+        Self { count, visits, parts, fault, rank, longest: Duration::ZERO, pace: Duration::ZERO, is_plain: false }
+    }
+
+    /// The same with ranks that are fast in one call and slow in another one, so that they take components of each other.
+    fn fickle(self, pace: Duration) -> Self {
+        Self { pace, ..self }
+    }
+
+    fn plain(self) -> Self {
+        Self { is_plain: true, ..self }
     }
 
     /// The same with components that take some time, so that they are dealt.
@@ -91,6 +104,7 @@ impl Components for Uneven {
         }
         let visits = self.visits[component].fetch_add(1, Ordering::Relaxed);
         std::thread::sleep(self.longest.mul_f64(0.5 + 0.5 * number(component, visits, 8)));
+        std::thread::sleep(self.pace.mul_f64(0.5 + 0.5 * number(self.rank, visits, 10)));
         let visits = if self.parts == Parts::Anywhere { 0 } else { visits };
         let height = |line: usize| {
             let at = Self::slope(component, line).map(|(at, entry)| entry * point[at as usize]);
@@ -98,6 +112,10 @@ impl Components for Uneven {
         };
         let mut lines: Vec<(f64, usize)> = (0..4).map(|line| (height(line), line)).collect();
         lines.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
+        if self.is_plain {
+            answer.push(lines[0].0, Self::slope(component, lines[0].1));
+            return Ok(());
+        }
         let width = answer.accuracy().min(0.1) * component as f64 / (self.count + visits) as f64;
         answer.push_within(lines[0].0, lines[0].0 + width, Self::slope(component, lines[0].1));
         answer.solution(number(component, lines[0].1, 9), [((4 * component + lines[0].1) as u32, 1.0)]);
@@ -115,7 +133,7 @@ impl Components for Uneven {
     }
 
     fn has_solutions(&self) -> bool {
-        true
+        !self.is_plain
     }
 
     fn parts(&self) -> Parts {
@@ -192,6 +210,12 @@ fn solve_all(world: &World, is_alone: bool) {
         let dear = Uneven::new(17, parts, Fault::None, world.rank()).dear(Duration::from_millis(5));
         solve(world, &mut Parallel::new(dear), method("bundle"), 12, is_alone);
     }
+    // Ranks whose speed changes.
+    for is_plain in [true, false] {
+        let fickle = Uneven::new(60, Parts::Anywhere, Fault::None, world.rank()).fickle(PACE);
+        let mut oracle = Parallel::new(if is_plain { fickle.plain() } else { fickle });
+        solve(world, &mut oracle, method("bundle"), 20, is_alone);
+    }
     // All components in one call: rank 0 does it.
     let problem = Generator::new(Family::Ga10x100, 2).instance(1).expect("an instance").problem;
     solve(world, problem.dual().as_sum().expect("a sum"), method("auto"), 40, is_alone);
@@ -223,6 +247,82 @@ fn balance(world: &World) {
 /// Longest time of a component, and number of calls, of [`balance`].
 const LONGEST: Duration = Duration::from_millis(20);
 const BALANCED: usize = 10;
+
+/// Longest time of a component on a rank whose speed changes. It is below that of components that are dealt.
+const PACE: Duration = Duration::from_micros(400);
+
+/// One call. All ranks but the first wait in each component, so rank 0 has to take components of others.
+fn late(world: &World) {
+    let (rank, count) = (world.rank(), 40);
+    let pace = if rank == 0 { Duration::ZERO } else { Duration::from_millis(200) };
+    let mut oracle = Parallel::new(Uneven::new(count, Parts::Anywhere, Fault::None, rank).fickle(pace).plain());
+    if rank > 0 {
+        return serve(world, &mut oracle);
+    }
+    let (mut alone, mut together) = (Minorants::new(), Minorants::new());
+    oracle.evaluate_components(&[0.5; DIM], &mut alone).expect("components that do not fail");
+    let before = evaluations(&oracle);
+    Distributed::new(world, &mut oracle)
+        .evaluate_components(&[0.5; DIM], &mut together)
+        .expect("components that do not fail");
+    assert_eq!(alone, together);
+    let share = count / world.size();
+    println!("rank 0 took components of others: {}", evaluations(&oracle) - before > share);
+}
+
+fn evaluations(oracle: &Parallel<Uneven>) -> usize {
+    oracle.components().visits.iter().map(|visits| visits.load(Ordering::Relaxed)).sum()
+}
+
+/// Components that sleep for 200 microseconds, or twice as long on the rank that is slow in this call.
+struct Changing {
+    rank: usize,
+    ranks: usize,
+}
+
+impl Components for Changing {
+    fn dim(&self) -> usize {
+        DIM
+    }
+
+    fn component_count(&self) -> usize {
+        250
+    }
+
+    /// The first entry of the point is the number of the call. No rank is slow in a negative one.
+    fn evaluate_component(&self, _component: usize, point: &[f64], answer: &mut Answer) -> Result<(), OracleError> {
+        let slow = ((0.5 + 0.5 * number(point[0].abs() as usize, 1, 11)) * self.ranks as f64) as usize;
+        let is_slow = point[0] >= 0.0 && slow == self.rank;
+        std::thread::sleep(Duration::from_micros(if is_slow { 400 } else { 200 }));
+        answer.push(1.0, [(0, 1.0)]);
+        Ok(())
+    }
+}
+
+/// Median time of calls in which one rank, another one each time, is slow.
+fn changing(world: &World) {
+    let (rank, ranks) = (world.rank(), world.size());
+    let mut oracle = Parallel::new(Changing { rank, ranks });
+    if rank > 0 {
+        return serve(world, &mut oracle);
+    }
+    let median = |oracle: &mut dyn SumOracle, calls: &mut dyn Iterator<Item = i32>| {
+        let mut minorants = Minorants::new();
+        let time = |call: i32| {
+            minorants.clear();
+            let begin = Instant::now();
+            oracle.evaluate_components(&[f64::from(call); DIM], &mut minorants).expect("components that do not fail");
+            begin.elapsed().as_secs_f64()
+        };
+        let mut times: Vec<f64> = calls.map(time).collect();
+        times.sort_by(f64::total_cmp);
+        times[times.len() / 2]
+    };
+    let alone = median(&mut oracle, &mut (-9..0));
+    let together = median(&mut Distributed::new(world, &mut oracle), &mut (0..60));
+    let (factor, best) = (alone / together, ranks as f64 - 0.5);
+    println!("{:.1} ms on one rank, {:.1} ms on all, factor {factor:.2} of {best}", 1e3 * alone, 1e3 * together);
+}
 
 /// Jobs that fail or not, in turn.
 fn jobs(world: &Arc<World>) {
@@ -276,9 +376,15 @@ fn main() {
         "alone" => solve_all(&world, true),
         "jobs" => jobs(&world),
         "balance" => balance(&world),
+        "changing" => changing(&world),
+        "late" => late(&world),
         "error" => fault(Fault::Error),
         "dear-error" => {
             let oracle = Uneven::new(40, Parts::WithMemory, Fault::Error, rank).dear(Duration::from_millis(4));
+            solve(&world, &mut Parallel::new(oracle), method("bundle"), 60, false);
+        }
+        "fickle-error" => {
+            let oracle = Uneven::new(40, Parts::Anywhere, Fault::Error, rank).fickle(PACE).plain();
             solve(&world, &mut Parallel::new(oracle), method("bundle"), 60, false);
         }
         "panic" => fault(Fault::Panic),

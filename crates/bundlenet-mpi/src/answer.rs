@@ -1,20 +1,25 @@
 //! The answer of a rank to a request: the results of its components.
 
-use bundlenet::OracleError;
+use std::ops::Range;
+
+use bundlenet::{Minorants, OracleError};
 use mpi::datatype::traits::Equivalence;
 use mpi::topology::Process;
 use mpi::traits::Source;
 
-use crate::wire::{Columns, Numbers, Results, Words};
+use crate::wire::{Columns, Numbers, Results, Run, Words};
 
 /// First word of an answer: its results are columns, it failed, or its results are records.
 pub(crate) const PLAIN: u64 = 0;
 pub(crate) const FAILED: u64 = 1;
 pub(crate) const RECORDS: u64 = 2;
 
-/// Words of an answer before the results: its kind, and the numbers of components and of entries of all their
-/// subgradients.
-const ANSWER_HEAD: usize = 3;
+/// Words of an answer before its runs: its kind, and the numbers of components, of entries of all their subgradients, and
+/// of runs.
+const ANSWER_HEAD: usize = 4;
+
+/// Words of a run: its first place in the plan, and the numbers of components and of entries.
+const RUN: usize = 3;
 
 /// The answer of a rank.
 #[derive(Clone, Default)]
@@ -65,12 +70,29 @@ impl Answer {
         numbers(rest)
     }
 
-    /// Receives the subgradients.
+    /// Receives the subgradients, run by run.
     pub(crate) fn receive_rest(&mut self, process: &Process<'_>) {
-        let count = self.entry_count();
+        let count = self.head(2);
         self.coordinates.resize(count, 0);
         self.entries.resize(count, 0.0);
-        receive_entries(process, &mut self.coordinates, &mut self.entries);
+        let mut first = 0;
+        for entries in self.runs().map(|(_, entries)| entries).collect::<Vec<_>>() {
+            let part = first..first + entries;
+            receive_entries(process, &mut self.coordinates[part.clone()], &mut self.entries[part]);
+            first += entries;
+        }
+    }
+
+    /// Takes the subgradients from a list in the order of evaluation.
+    pub(crate) fn copy_rest(&mut self, minorants: &Minorants, runs: &[Run]) {
+        let (coordinates, entries) = minorants.subgradients();
+        self.coordinates.clear();
+        self.entries.clear();
+        for run in runs {
+            let part = run.entries(minorants);
+            self.coordinates.extend_from_slice(&coordinates[part.clone()]);
+            self.entries.extend_from_slice(&entries[part]);
+        }
     }
 
     /// Whether its results are columns.
@@ -79,31 +101,58 @@ impl Answer {
     }
 
     /// A number of its head; 0 for a failure.
-    pub(crate) fn head(&self, place: usize) -> usize {
+    fn head(&self, place: usize) -> usize {
         let word = self.words.get(place).filter(|_| !self.is_failure());
         word.and_then(|&word| usize::try_from(word).ok()).unwrap_or(0)
     }
 
-    pub(crate) fn component_count(&self) -> usize {
-        self.head(1)
+    /// The places of each run in the plan, and the number of entries of its subgradients; in the order of the plan.
+    pub(crate) fn runs(&self) -> impl Iterator<Item = (Range<usize>, usize)> {
+        let words = self.words.get(ANSWER_HEAD..self.results_begin()).unwrap_or_default();
+        words.chunks_exact(RUN).map(|run| {
+            let [first, count, entries] = [0, 1, 2].map(|at| usize::try_from(run[at]).unwrap_or(0));
+            (first..first + count, entries)
+        })
     }
 
-    /// Number of entries of all subgradients.
-    pub(crate) fn entry_count(&self) -> usize {
-        self.head(2)
+    /// Place of the results in the words.
+    fn results_begin(&self) -> usize {
+        ANSWER_HEAD + RUN * self.head(3)
     }
 
     pub(crate) fn columns(&self) -> Columns<'_> {
-        Columns::new(self.words.get(ANSWER_HEAD..).unwrap_or_default(), self.component_count())
+        Columns::new(self.words.get(self.results_begin()..).unwrap_or_default(), self.head(1))
     }
 
     pub(crate) fn results(&self) -> Results<'_> {
         let numbers = match self.is_plain() {
             true => Numbers::Columns(self.columns()),
-            false => Numbers::Records(Words(self.words.get(ANSWER_HEAD..).unwrap_or_default())),
+            false => Numbers::Records(Words(self.words.get(self.results_begin()..).unwrap_or_default())),
         };
         Results { numbers, coordinates: &self.coordinates, entries: &self.entries }
     }
+}
+
+/// Consecutive components that a rank evaluated.
+pub(crate) struct Piece {
+    /// In the plan.
+    pub(crate) places: Range<usize>,
+    pub(crate) rank: usize,
+    /// Number of the run in the answer of the rank.
+    pub(crate) run: usize,
+    /// Number of entries of the subgradients.
+    pub(crate) entries: usize,
+}
+
+/// All that ranks evaluated, in the order of the plan. It is that of the results of each rank, too.
+pub(crate) fn pieces(answers: &[Answer]) -> Vec<Piece> {
+    let mut all = vec![];
+    for (rank, answer) in answers.iter().enumerate() {
+        let runs = answer.runs().enumerate();
+        all.extend(runs.map(|(run, (places, entries))| Piece { places, rank, run, entries }));
+    }
+    all.sort_by_key(|piece| piece.places.start);
+    all
 }
 
 /// The failure of the first component in order that failed.

@@ -70,7 +70,7 @@ pub(crate) fn deal(
     oracle: &mut dyn SumOracle,
     (components, seconds): (&[usize], &[f64]),
     point: &[f64],
-    (terms, ranks): (Terms, usize),
+    (terms, ranks): (Terms<'_>, usize),
     (helper, answers): (&mut Helper, &mut [Answer]),
 ) -> Failed {
     let mut order: Vec<usize> = (0..components.len()).collect();
@@ -178,7 +178,7 @@ impl<'a> Dealer<'a> {
 }
 
 /// Evaluates the components that rank 0 deals to this one, until there are no more.
-pub(crate) fn play(oracle: &mut dyn SumOracle, point: &[f64], terms: Terms, helper: &mut Helper) {
+pub(crate) fn play(oracle: &mut dyn SumOracle, point: &[f64], terms: Terms<'_>, helper: &mut Helper) {
     let world = communicator();
     let root = world.process_at_rank(0);
     let (mut words, mut answer, mut outbox): (Vec<u64>, Answer, _) = (vec![], Answer::default(), Outbox::new());

@@ -3,28 +3,34 @@
 //! Cheap components have shares, dear ones are dealt within a call (module `deal`). This is the way of shares.
 //!
 //! Rank 0 runs the method. For each evaluation it sends one message to all: the request and the point. Every rank
-//! evaluates its share and sends three messages back: values, and the coordinates and entries of all subgradients. The
-//! latter two are sent and received as they lie in memory. Results are put together in the order of the components, so
-//! they do not depend on the shares.
+//! evaluates its share, and takes components of ranks of its machine that are late (module `claims`). It sends three
+//! messages back: values, and the coordinates and entries of all subgradients. The latter two are sent and received as
+//! they lie in memory; those that were taken from others have messages of their own. Results are put together in the
+//! order of the components, so they do not depend on the shares.
+
+use std::ops::Range;
 
 use bundlenet::{
     Domain, Interval, Lines, Minorants, Oracle, OracleError, Parts, Primal, PrimalOracle, Sense, Solutions,
     StructuredOracle, SumOracle,
 };
+use mpi::topology::Process;
 use mpi::traits::{Communicator, Destination, Root};
 
-use crate::answer::{Answer, FAILED, first_failure, receive_entries, receive_into};
+use crate::answer::{Answer, FAILED, Piece, first_failure, pieces, receive_entries, receive_into};
+use crate::board::Board;
+use crate::claims::{LAST_CALL, MOST};
 use crate::deal::{deal, play};
-use crate::helper::{Helper, Terms};
+use crate::helper::{Helper, Terms, push_one};
 use crate::shares::Shares;
-use crate::wire::{Gathered, Results};
+use crate::wire::{Columns, Gathered, Results};
 use crate::world::{World, communicator, rank_number};
 
 /// Time that an evaluation over ranks takes beside the evaluation of components, in seconds.
 const OVERHEAD: f64 = 50e-6;
 
 /// Words of a request before the point.
-const HEAD: usize = 4;
+const HEAD: usize = 6;
 
 /// First word of a request.
 const END: u64 = 0;
@@ -54,7 +60,8 @@ pub fn gain(oracle: &dyn SumOracle, ranks: usize) -> f64 {
 /// The other ranks call [`serve`] with an oracle of the same function. They are free again when this one is dropped.
 ///
 /// Results are the same, bit by bit, as those of the oracle alone. Shares are balanced by measured times between two
-/// evaluations. Components of a millisecond and more are dealt within an evaluation, if ranks have one thread each:
+/// evaluations. Within an evaluation, a rank that has done its share goes on with components of other ranks of its
+/// machine, unless components remember their evaluations. Components of a millisecond and more are dealt within an evaluation, if ranks have one thread each:
 /// whoever is free gets the next one. Components that remember their evaluations take their memory with them
 /// ([`Parts::WithMemory`]) or stay where they are ([`Parts::InOnePlace`]). An oracle that evaluates all of its components
 /// in one call ([`Parts::Together`]) does so on rank 0 alone.
@@ -62,6 +69,9 @@ pub struct Distributed<'a> {
     world: &'a World,
     oracle: &'a mut dyn SumOracle,
     shares: Shares,
+    /// What is left of the shares of ranks of this machine, and the number of the last call that used it.
+    board: Option<Board>,
+    last_call: u64,
     /// Where components were before they moved, as long as the other ranks have yet to hear of it.
     before: Option<Vec<u32>>,
     /// Whether components are dealt within a call, and their answers.
@@ -84,7 +94,8 @@ pub struct Distributed<'a> {
 impl<'a> Distributed<'a> {
     /// The sum over the ranks of a world.
     pub fn new(world: &'a World, oracle: &'a mut dyn SumOracle) -> Self {
-        let mut shares = Shares::new(oracle.component_count(), world.size(), oracle.parts() == Parts::InOnePlace);
+        let board = board_of(oracle);
+        let mut shares = shares_of(oracle, world.size(), board.as_ref());
         // Components that remember, as MIP blocks, are dear until their times are known.
         let is_dealing = oracle.parts() == Parts::WithMemory && world.size() > 1 && can_deal();
         Self {
@@ -92,6 +103,8 @@ impl<'a> Distributed<'a> {
             request: vec![],
             before: is_dealing.then(|| shares.move_to_first()),
             shares,
+            board,
+            last_call: 0,
             is_dealing,
             dealt: vec![],
             keeps_solutions: false,
@@ -119,7 +132,7 @@ impl<'a> Distributed<'a> {
     }
 
     /// Sends a request. New shares, or the components of a request for some, follow in a message of their own.
-    fn send(&mut self, kind: u64, point: &[f64], which: Option<&[usize]>) {
+    fn send(&mut self, kind: u64, point: &[f64], which: Option<&[usize]>, call: u64) {
         let before = self.before.take();
         let owners = if before.is_some() { self.shares.owners() } else { &[] };
         let extra = which.map_or(0, <[usize]>::len) + owners.len();
@@ -128,7 +141,7 @@ impl<'a> Distributed<'a> {
             | flag(SHARES, before.is_some())
             | flag(TIMES, self.shares.is_measured());
         self.request.clear();
-        self.request.extend([kind, extra as u64, flags, self.accuracy.to_bits()]);
+        self.request.extend([kind, extra as u64, flags, self.accuracy.to_bits(), call, self.shares.grain() as u64]);
         self.request.extend(point.iter().map(|entry| entry.to_bits()));
         self.request.resize(HEAD + self.oracle.dim(), 0);
         let world = communicator();
@@ -151,7 +164,7 @@ impl<'a> Distributed<'a> {
 
     /// Deals components to all ranks, and appends their results in order.
     fn deal(&mut self, point: &[f64], which: Option<&[usize]>, minorants: &mut Minorants) -> Result<(), OracleError> {
-        self.send(DEALT, point, None);
+        self.send(DEALT, point, None, 0);
         let all: Vec<usize> = if which.is_none() { (0..self.shares.owners().len()).collect() } else { vec![] };
         let components = which.unwrap_or(&all);
         self.dealt.resize(components.len(), Answer::default());
@@ -175,22 +188,33 @@ impl<'a> Distributed<'a> {
     }
 
     /// How rank 0 evaluates components.
-    fn terms(&self, is_measured: bool) -> Terms {
-        Terms { rank: 0, keeps_solutions: self.keeps_solutions, is_measured }
+    fn terms(&self, is_measured: bool) -> Terms<'static> {
+        let (keeps_solutions, grain) = (self.keeps_solutions, self.shares.grain());
+        Terms { rank: 0, keeps_solutions, is_measured, call: 0, grain, board: None }
+    }
+
+    /// The number of the next call, if ranks may take components of each other in it; else 0.
+    fn next_call(&mut self) -> u64 {
+        let plan = &self.helper.plan;
+        if self.oracle.parts() != Parts::Anywhere || !plan.is_in_order() || plan.components().len() > MOST {
+            return 0;
+        }
+        self.last_call = self.last_call % LAST_CALL + 1;
+        self.last_call
     }
 
     /// Evaluates components by shares, and appends their results in order.
     fn share(&mut self, point: &[f64], which: Option<&[usize]>, minorants: &mut Minorants) -> Result<(), OracleError> {
         let is_measured = self.shares.is_measured();
-        self.send(if which.is_some() { SOME } else { ALL }, point, which);
-        self.helper.choose(self.shares.owners(), 0, which);
-        let terms = self.terms(is_measured);
-        let is_in_order = which.is_none() && self.shares.owners().is_sorted() && minorants.is_empty();
-        if is_in_order {
+        self.helper.plan.set(self.shares.owners(), self.world.size(), which);
+        let call = self.next_call();
+        self.send(if which.is_some() { SOME } else { ALL }, point, which, call);
+        let is_joined = minorants.is_empty() && self.helper.plan.is_in_order();
+        if is_joined {
             // The own share is written where it may stay.
-            std::mem::swap(minorants, &mut self.helper.part);
-            minorants.clear();
+            std::mem::swap(minorants, &mut self.helper.evaluated.minorants);
         }
+        let terms = Terms { call, board: self.board.as_ref(), ..self.terms(is_measured) };
         self.helper.evaluate(self.oracle, point, terms, &mut self.answers[0].words);
         let world = communicator();
         for (rank, answer) in self.answers.iter_mut().enumerate().skip(1) {
@@ -198,9 +222,10 @@ impl<'a> Distributed<'a> {
         }
         self.solutions.clear();
         self.further.clear();
-        if is_in_order && self.answers.iter().all(Answer::is_plain) {
+        if is_joined && self.answers.iter().all(Answer::is_plain) {
             self.join(minorants)?;
         } else {
+            minorants.truncate(if is_joined { 0 } else { minorants.len() });
             self.merge(which, minorants, is_measured)?;
         }
         self.before = self.shares.balance();
@@ -209,28 +234,34 @@ impl<'a> Distributed<'a> {
             let owners = self.shares.move_to_first();
             self.before.get_or_insert(owners);
         }
-        self.further_cuts = minorants.more().count();
+        self.further_cuts = minorants.more().len();
         Ok(())
     }
 
-    /// Puts plain results of consecutive components one after the other. Nothing is copied: the own share becomes the
-    /// list, and MPI writes into its end.
+    /// Puts plain results one after the other. Hardly anything is copied: the own share becomes the list, and MPI writes
+    /// into its end.
     fn join(&mut self, minorants: &mut Minorants) -> Result<(), OracleError> {
-        std::mem::swap(minorants, &mut self.helper.minorants);
-        let (world, mut first) = (communicator(), 0);
-        for (rank, answer) in self.answers.iter().enumerate() {
-            let (count, columns) = (answer.component_count(), answer.columns());
-            if rank > 0 && count > 0 {
+        std::mem::swap(minorants, &mut self.helper.evaluated.minorants);
+        let kept = self.helper.set_aside(minorants);
+        let taken = &self.helper.evaluated.minorants;
+        let mut columns: Vec<Columns<'_>> = self.answers.iter().map(Answer::columns).collect();
+        let world = communicator();
+        for Piece { places, rank, run, entries } in pieces(&self.answers) {
+            let components = &self.helper.plan.components()[places];
+            if rank > 0 {
                 let process = world.process_at_rank(rank_number(rank));
-                let is_right = minorants.push_written(count, answer.entry_count(), |room| {
-                    columns.write(room.values, room.ends);
+                let is_right = minorants.push_written(components.len(), entries, |room| {
+                    columns[rank].write(room.values, room.ends);
                     receive_entries(&process, room.coordinates, room.entries);
                     true
                 });
                 is_right.then_some(()).ok_or_else(|| format!("rank {rank}: expected subgradients in order"))?;
+            } else {
+                let aside = self.helper.runs[run].at.clone().filter(|&place| place >= kept);
+                aside.for_each(|place| push_one(minorants, taken, place - kept));
             }
-            columns.seconds().enumerate().for_each(|(place, seconds)| self.shares.measure(first + place, seconds));
-            first += count;
+            let times = columns[rank].seconds(components.len());
+            components.iter().zip(times).for_each(|(&component, seconds)| self.shares.measure(component, seconds));
         }
         Ok(())
     }
@@ -247,20 +278,37 @@ impl<'a> Distributed<'a> {
             answer.receive_rest(&world.process_at_rank(rank_number(rank)));
         }
         first_failure(&self.answers)?;
+        self.answers[0].copy_rest(&self.helper.evaluated.minorants, &self.helper.runs);
+        // Who evaluated each component.
+        let mut ranks = self.shares.owners().to_vec();
+        for (rank, answer) in self.answers.iter().enumerate() {
+            let places = answer.runs().flat_map(|(places, _)| places);
+            places.for_each(|place| ranks[self.helper.plan.components()[place]] = rank as u32);
+        }
         let mut results: Vec<Results<'_>> = self.answers.iter().map(Answer::results).collect();
-        (results[0].coordinates, results[0].entries) = self.helper.minorants.subgradients();
         let mut gathered = Gathered { minorants, solutions: &mut self.solutions, further: &mut self.further };
-        let count = which.map_or(self.shares.owners().len(), <[usize]>::len);
+        let count = which.map_or(ranks.len(), <[usize]>::len);
         for place in 0..count {
             let component = which.map_or(place, |which| which[place]);
-            let owner = self.shares.owners()[component] as usize;
-            let seconds = results[owner].read(&mut gathered);
+            let seconds = results[ranks[component] as usize].read(&mut gathered);
             if is_measured {
                 self.shares.measure(component, seconds);
             }
         }
         Ok(())
     }
+}
+
+/// Shared memory for components that ranks of a machine take of each other. All ranks call it.
+fn board_of(oracle: &dyn SumOracle) -> Option<Board> {
+    if oracle.parts() == Parts::Anywhere { Board::new() } else { None }
+}
+
+/// The first shares, the same on every rank.
+fn shares_of(oracle: &dyn SumOracle, ranks: usize, board: Option<&Board>) -> Shares {
+    let shares = Shares::new(oracle.component_count(), ranks, oracle.parts() == Parts::InOnePlace);
+    // If all ranks are on one machine, no share has to be exact.
+    if board.is_some_and(|board| board.size() == ranks) { shares.in_order() } else { shares }
 }
 
 /// Whether ranks can have components dealt to them: one at a time, on one thread.
@@ -270,7 +318,7 @@ fn can_deal() -> bool {
 
 /// Sends what components remember from where they were to where they are, if they do. All ranks call it. They send and
 /// receive in the order of the components, so no two wait for each other.
-fn move_memories(oracle: &mut dyn SumOracle, before: &[u32], after: &[u32], rank: u32) {
+fn move_memories(oracle: &mut dyn SumOracle, before: &[u32], after: &[u32], rank: usize) {
     if oracle.parts() != Parts::WithMemory {
         return;
     }
@@ -278,9 +326,9 @@ fn move_memories(oracle: &mut dyn SumOracle, before: &[u32], after: &[u32], rank
     let process = |rank: u32| world.process_at_rank(rank_number(rank as usize));
     let mut memory: Vec<f64> = vec![];
     for (component, (&from, &to)) in before.iter().zip(after).enumerate().filter(|(_, (from, to))| from != to) {
-        if from == rank {
+        if from as usize == rank {
             process(to).send(&oracle.memory(component)[..]);
-        } else if to == rank {
+        } else if to as usize == rank {
             receive_into(&process(from), &mut memory);
             oracle.set_memory(component, &memory);
         }
@@ -293,13 +341,13 @@ pub fn serve(world: &World, oracle: &mut dyn SumOracle) {
     let communicator = communicator();
     let root = communicator.process_at_rank(0);
     let dim = oracle.dim();
-    let rank = u32::try_from(world.rank()).unwrap_or(u32::MAX);
-    let mut shares = Shares::new(oracle.component_count(), world.size(), true);
+    let board = board_of(oracle);
+    let mut shares = shares_of(oracle, world.size(), board.as_ref());
     let (mut request, mut helper, mut words) = (vec![0; HEAD + dim], Helper::default(), vec![]);
     let mut point = vec![0.0; dim];
     loop {
         root.broadcast_into(&mut request[..]);
-        let [kind, extra, flags, accuracy] = [0, 1, 2, 3].map(|place| request[place]);
+        let [kind, extra, flags, accuracy, call, grain] = [0, 1, 2, 3, 4, 5].map(|place| request[place]);
         if kind == END {
             return;
         }
@@ -312,7 +360,7 @@ pub fn serve(world: &World, oracle: &mut dyn SumOracle) {
         if owners > 0 {
             let before = shares.owners().to_vec();
             shares.set_owners(&numbers[..owners]);
-            move_memories(oracle, &before, shares.owners(), rank);
+            move_memories(oracle, &before, shares.owners(), world.rank());
         }
         let which: Vec<usize> = numbers[owners..].iter().map(|&component| component as usize).collect();
         let accuracy = f64::from_bits(accuracy);
@@ -321,26 +369,43 @@ pub fn serve(world: &World, oracle: &mut dyn SumOracle) {
         }
         point.iter_mut().zip(&request[HEAD..]).for_each(|(entry, &bits)| *entry = f64::from_bits(bits));
         let is_measured = is_set(TIMES) || kind == DEALT;
-        let terms = Terms { rank, keeps_solutions: is_set(SOLUTIONS), is_measured };
+        let (keeps_solutions, grain) = (is_set(SOLUTIONS), usize::try_from(grain).unwrap_or(1));
+        let terms = Terms { rank: world.rank(), keeps_solutions, is_measured, call, grain, board: board.as_ref() };
         if kind == DEALT {
             play(oracle, &point, terms, &mut helper);
             continue;
         }
-        helper.choose(shares.owners(), rank, (kind == SOME).then_some(&which));
+        helper.plan.set(shares.owners(), world.size(), (kind == SOME).then_some(&which));
         helper.evaluate(oracle, &point, terms, &mut words);
-        root.send(&words[..]);
-        let (coordinates, entries) = helper.minorants.subgradients();
-        if words[0] != FAILED && !entries.is_empty() {
-            root.send(coordinates);
-            root.send(entries);
-        }
+        send_answer(&root, &words, &helper);
     }
+}
+
+/// Sends an answer, and the coordinates and entries of subgradients run by run. There is no message if there are none. No
+/// message waits for the one before.
+fn send_answer(root: &Process<'_>, words: &[u64], helper: &Helper) {
+    let minorants = &helper.evaluated.minorants;
+    let (coordinates, entries) = minorants.subgradients();
+    let runs = if words[0] == FAILED { &[] } else { &helper.runs[..] };
+    mpi::request::scope(|scope| {
+        let answer = root.immediate_send(scope, words);
+        let parts = runs.iter().map(|run| run.entries(minorants)).filter(|part| !part.is_empty());
+        let send = |part: Range<usize>| {
+            (root.immediate_send(scope, &coordinates[part.clone()]), root.immediate_send(scope, &entries[part]))
+        };
+        let rest: Vec<_> = parts.map(send).collect();
+        answer.wait();
+        for (coordinates, entries) in rest {
+            coordinates.wait();
+            entries.wait();
+        }
+    });
 }
 
 impl Drop for Distributed<'_> {
     fn drop(&mut self) {
         self.before = None;
-        self.send(END, &[], None);
+        self.send(END, &[], None, 0);
     }
 }
 

@@ -1,11 +1,14 @@
 //! Evaluates the components of a rank and writes its answer.
 
+use std::ops::Range;
 use std::time::Instant;
 
 use bundlenet::{Minorants, OracleError, Solutions, SumOracle};
 
 use crate::answer::{Answer, FAILED, PLAIN, RECORDS};
-use crate::wire::{are_plain, put_columns, put_records, put_text};
+use crate::board::Board;
+use crate::claims::{Plan, take};
+use crate::wire::{Evaluated, Run, are_plain, put_columns, put_records, put_text};
 
 /// Components that a rank with several threads evaluates in one call, for each thread.
 const PER_THREAD: usize = 8;
@@ -13,66 +16,60 @@ const PER_THREAD: usize = 8;
 /// Memory for the evaluation of a share.
 #[derive(Default)]
 pub(crate) struct Helper {
-    /// Of the whole share.
-    pub(crate) minorants: Minorants,
+    pub(crate) plan: Plan,
+    /// In the order of evaluation.
+    pub(crate) evaluated: Evaluated,
+    /// Which components were evaluated, in the order of the plan once the answer is written.
+    pub(crate) runs: Vec<Run>,
     /// Of the components that are evaluated at once.
-    pub(crate) part: Minorants,
-    pub(crate) solutions: Solutions,
-    pub(crate) share: Vec<usize>,
-    /// Times of the components, if they are taken.
-    pub(crate) seconds: Vec<f64>,
+    part: Solutions,
 }
 
 /// How a share is evaluated.
 #[derive(Clone, Copy)]
-pub(crate) struct Terms {
-    pub(crate) rank: u32,
+pub(crate) struct Terms<'a> {
+    pub(crate) rank: usize,
     pub(crate) keeps_solutions: bool,
-    /// Whether the time of each component is taken.
+    /// Whether times are taken.
     pub(crate) is_measured: bool,
+    /// Number of the call if ranks of a machine may take components of each other, else 0.
+    pub(crate) call: u64,
+    /// Components that take long enough for a call of the oracle.
+    pub(crate) grain: usize,
+    pub(crate) board: Option<&'a Board>,
+}
+
+impl Terms<'_> {
+    /// Least number of components that are evaluated at once, while there are as many.
+    fn least(&self) -> usize {
+        match rayon::current_num_threads() {
+            1 => self.grain.max(1),
+            threads => self.grain.max(PER_THREAD) * threads,
+        }
+    }
 }
 
 impl Helper {
-    /// Chooses the components of a rank among all, or among the given ones.
-    pub(crate) fn choose(&mut self, owners: &[u32], rank: u32, which: Option<&[usize]>) {
-        self.share.clear();
-        match which {
-            None => self.share.extend((0..owners.len()).filter(|&component| owners[component] == rank)),
-            Some(which) => self.share.extend(which.iter().copied().filter(|&component| owners[component] == rank)),
+    /// Evaluates the share, and what others leave, and writes the answer, but for the subgradients.
+    pub(crate) fn evaluate(
+        &mut self,
+        oracle: &mut dyn SumOracle,
+        point: &[f64],
+        terms: Terms<'_>,
+        answer: &mut Vec<u64>,
+    ) {
+        self.clear();
+        let plan = std::mem::take(&mut self.plan);
+        let mut failed = Ok(());
+        while failed.is_ok() {
+            let Some(places) = self.next(&plan, terms) else { break };
+            self.begin_run(&places);
+            let at_once = if terms.is_measured { terms.least() } else { places.len() };
+            let mut parts = plan.components()[places].chunks(at_once);
+            failed = parts.try_for_each(|components| self.evaluate_part(oracle, components, point, terms));
         }
-    }
-
-    /// Evaluates the share and writes the answer, but for the subgradients.
-    pub(crate) fn evaluate(&mut self, oracle: &mut dyn SumOracle, point: &[f64], terms: Terms, answer: &mut Vec<u64>) {
-        answer.clear();
-        answer.extend([PLAIN, 0, 0]);
-        self.minorants.clear();
-        self.seconds.clear();
-        let share = std::mem::take(&mut self.share);
-        let at_once = match rayon::current_num_threads() {
-            _ if !terms.is_measured => share.len().max(1),
-            1 => 1,
-            threads => PER_THREAD * threads,
-        };
-        for components in share.chunks(at_once) {
-            let begin = Instant::now();
-            if let Err((component, error)) = self.evaluate_some(oracle, components, point, terms) {
-                answer.clear();
-                answer.extend([FAILED, component as u64]);
-                put_text(answer, &error.to_string());
-                break;
-            }
-            let seconds = begin.elapsed().as_secs_f64() / components.len() as f64;
-            self.take_part(terms.is_measured.then_some(seconds), answer);
-        }
-        self.share = share;
-        match answer[0] {
-            FAILED => return,
-            PLAIN => put_columns(answer, &self.minorants, &self.seconds),
-            _ => {}
-        }
-        answer[1] = self.minorants.len() as u64;
-        answer[2] = self.minorants.subgradients().0.len() as u64;
+        self.plan = plan;
+        self.write(failed, answer);
     }
 
     /// Evaluates one component and writes the whole answer.
@@ -81,88 +78,138 @@ impl Helper {
         oracle: &mut dyn SumOracle,
         component: usize,
         point: &[f64],
-        terms: Terms,
+        terms: Terms<'_>,
         answer: &mut Answer,
     ) {
-        self.share.clear();
-        self.share.push(component);
-        self.evaluate(oracle, point, terms, &mut answer.words);
+        self.clear();
+        self.begin_run(&(0..1));
+        let failed = self.evaluate_part(oracle, &[component], point, terms);
+        self.write(failed, &mut answer.words);
         answer.coordinates.clear();
         answer.entries.clear();
         if !answer.is_failure() {
-            let (coordinates, entries) = self.minorants.subgradients();
+            let (coordinates, entries) = self.evaluated.minorants.subgradients();
             answer.coordinates.extend_from_slice(coordinates);
             answer.entries.extend_from_slice(entries);
         }
     }
 
-    /// Adds the components that were evaluated at once to the share. Records are written as soon as one is needed.
-    pub(crate) fn take_part(&mut self, seconds: Option<f64>, answer: &mut Vec<u64>) {
-        if answer[0] == PLAIN && !are_plain(&self.part, &self.solutions) {
-            answer[0] = RECORDS;
-            put_records(answer, &self.seconds, &self.minorants, &Solutions::new());
-        }
-        let first = self.seconds.len();
-        if let Some(seconds) = seconds {
-            self.seconds.resize(first + self.part.len(), seconds);
-        }
-        if answer[0] == RECORDS {
-            put_records(answer, &self.seconds[first..], &self.part, &self.solutions);
-        }
-        if self.minorants.is_empty() {
-            std::mem::swap(&mut self.minorants, &mut self.part);
-        } else {
-            self.minorants.append(&self.part);
+    fn clear(&mut self) {
+        self.evaluated.clear();
+        self.runs.clear();
+    }
+
+    /// The places of the plan that are evaluated next: the whole share, unless ranks take components of each other.
+    fn next(&self, plan: &Plan, terms: Terms<'_>) -> Option<Range<usize>> {
+        match terms.board.filter(|_| terms.call > 0) {
+            Some(board) => take(board.words(), plan.shares(), terms.rank, terms.call, terms.least()),
+            None => Some(plan.shares()[terms.rank].clone()).filter(|share| self.runs.is_empty() && !share.is_empty()),
         }
     }
 
-    /// Evaluates some components; an error with the first one that failed.
-    pub(crate) fn evaluate_some(
+    /// Takes note of places that are evaluated next.
+    fn begin_run(&mut self, places: &Range<usize>) {
+        let first = self.evaluated.minorants.len();
+        match self.runs.last_mut().filter(|run| run.first + run.at.len() == places.start) {
+            Some(run) => run.at.end += places.len(),
+            None => self.runs.push(Run { first: places.start, at: first..first + places.len() }),
+        }
+    }
+
+    /// Writes the answer.
+    fn write(&mut self, failed: Result<(), (usize, OracleError)>, answer: &mut Vec<u64>) {
+        answer.clear();
+        if let Err((component, error)) = failed {
+            answer.extend([FAILED, component as u64]);
+            return put_text(answer, &error.to_string());
+        }
+        self.runs.sort_by_key(|run| run.first);
+        let is_plain = are_plain(&self.evaluated);
+        let minorants = &self.evaluated.minorants;
+        let sizes = [minorants.len(), minorants.subgradients().0.len(), self.runs.len()];
+        answer.push(if is_plain { PLAIN } else { RECORDS });
+        answer.extend(sizes.map(|size| size as u64));
+        for run in &self.runs {
+            answer.extend([run.first, run.at.len(), run.entries(minorants).len()].map(|size| size as u64));
+        }
+        if is_plain {
+            put_columns(answer, &self.runs, &self.evaluated);
+        } else {
+            put_records(answer, &self.runs, &self.evaluated);
+        }
+    }
+
+    /// Keeps the components of a list of plain results that come first in the plan, and puts the others aside: in the
+    /// order of the plan, those of other ranks are before them. Returns the number of those that are kept.
+    pub(crate) fn set_aside(&mut self, minorants: &mut Minorants) -> usize {
+        let first = self.runs.first().filter(|run| run.first == 0 && run.at.start == 0);
+        let kept = first.map_or(0, |run| run.at.end);
+        let aside = &mut self.evaluated.minorants;
+        aside.clear();
+        (kept..minorants.len()).for_each(|place| push_one(aside, minorants, place));
+        minorants.truncate(kept);
+        kept
+    }
+
+    /// Evaluates some components and appends their results; an error with the first one that failed.
+    fn evaluate_part(
         &mut self,
         oracle: &mut dyn SumOracle,
         components: &[usize],
         point: &[f64],
-        terms: Terms,
+        terms: Terms<'_>,
     ) -> Result<(), (usize, OracleError)> {
-        self.part.clear();
-        self.solutions.clear();
-        if let Err(error) = oracle.evaluate_some(components, point, &mut self.part) {
-            return Err(self.find_failure(oracle, components, point, error));
+        let begin = terms.is_measured.then(Instant::now);
+        let Evaluated { minorants, seconds, .. } = &mut self.evaluated;
+        let before = (minorants.len(), minorants.more().len());
+        if let Err(error) = oracle.evaluate_some(components, point, minorants) {
+            return Err(find_failure(oracle, components, point, error));
         }
-        let (expected, found) = (components.len(), self.part.len());
+        let (expected, found) = (components.len(), minorants.len() - before.0);
         if found != expected {
             let message = format!("expected {expected} minorants, found {found} on rank {}", terms.rank);
             return Err((components[0], message.into()));
         }
+        let further = minorants.more().len() - before.1;
+        if let Some(begin) = begin {
+            seconds.resize(seconds.len() + expected, begin.elapsed().as_secs_f64() / expected as f64);
+        }
         if let Some(primal) = oracle.as_primal().filter(|_| terms.keeps_solutions) {
-            primal.write_solutions(&mut self.solutions);
-            let further = self.part.more().count();
-            let found = self.solutions.len();
+            self.part.clear();
+            primal.write_solutions(&mut self.part);
+            let found = self.part.len();
             if found != expected && found != expected + further {
                 let message = format!("expected {expected} primal solutions, found {found}");
                 return Err((components[0], message.into()));
             }
+            self.evaluated.push_solutions(&self.part, expected);
         }
         Ok(())
     }
+}
 
-    /// The component that failed in a call for several.
-    pub(crate) fn find_failure(
-        &mut self,
-        oracle: &mut dyn SumOracle,
-        components: &[usize],
-        point: &[f64],
-        error: OracleError,
-    ) -> (usize, OracleError) {
-        if let [component] = components {
-            return (*component, error);
-        }
-        for &component in components {
-            self.part.clear();
-            if let Err(error) = oracle.evaluate_some(&[component], point, &mut self.part) {
-                return (component, error);
-            }
-        }
-        (components[0], error)
+/// Appends a component of a list of plain results.
+pub(crate) fn push_one(minorants: &mut Minorants, list: &Minorants, place: usize) {
+    let (coordinates, entries) = list.subgradient(place);
+    minorants.push_slices(list.values()[place], coordinates, entries);
+}
+
+/// The component that failed in a call for several.
+fn find_failure(
+    oracle: &mut dyn SumOracle,
+    components: &[usize],
+    point: &[f64],
+    error: OracleError,
+) -> (usize, OracleError) {
+    if let [component] = components {
+        return (*component, error);
     }
+    let mut minorants = Minorants::new();
+    for &component in components {
+        minorants.clear();
+        if let Err(error) = oracle.evaluate_some(&[component], point, &mut minorants) {
+            return (component, error);
+        }
+    }
+    (components[0], error)
 }

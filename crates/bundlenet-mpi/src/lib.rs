@@ -30,6 +30,8 @@
 #![warn(clippy::unwrap_used, clippy::expect_used, clippy::print_stdout, clippy::print_stderr)]
 
 mod answer;
+mod board;
+mod claims;
 mod deal;
 mod distributed;
 mod helper;

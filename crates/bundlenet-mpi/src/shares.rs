@@ -17,6 +17,10 @@ const LITTLE: f64 = 0.01;
 /// Mean time of components in seconds from which on they are dear. To deal one takes some 10 microseconds.
 const DEAR: f64 = 1e-3;
 
+/// Time of the components that a rank evaluates in one call of the oracle, in seconds, as far as times are known. A call
+/// costs less than a microsecond.
+const GRAIN: f64 = 50e-6;
+
 /// The shares of all ranks.
 #[derive(Clone, Debug)]
 pub(crate) struct Shares {
@@ -28,6 +32,10 @@ pub(crate) struct Shares {
     ranks: usize,
     /// Whether components stay where they are.
     is_fixed: bool,
+    /// Whether each rank has consecutive components, because the balance is mended within a call.
+    is_in_order: bool,
+    /// Number of components that take `GRAIN`.
+    grain: usize,
     /// Calls until the next look at the balance, and after that.
     wait: usize,
     pause: usize,
@@ -37,7 +45,19 @@ impl Shares {
     /// Components in turn: neighbours often cost the same.
     pub(crate) fn new(components: usize, ranks: usize, is_fixed: bool) -> Self {
         let owners = (0..components).map(|component| (component % ranks) as u32).collect();
-        Self { owners, times: vec![], ranks, is_fixed, wait: 0, pause: 1 }
+        Self { owners, times: vec![], ranks, is_fixed, is_in_order: false, grain: 1, wait: 0, pause: 1 }
+    }
+
+    /// The same with consecutive components of each rank.
+    #[must_use]
+    pub(crate) fn in_order(self) -> Self {
+        let owners = in_order(&vec![1.0; self.owners.len()], self.ranks);
+        Self { owners, is_in_order: true, ..self }
+    }
+
+    /// Number of components that take long enough for a call of the oracle.
+    pub(crate) fn grain(&self) -> usize {
+        self.grain
     }
 
     pub(crate) fn owners(&self) -> &[u32] {
@@ -105,10 +125,14 @@ impl Shares {
             return None;
         }
         let seconds = self.seconds();
+        let mean = seconds.iter().sum::<f64>() / seconds.len() as f64;
+        // A conversion of infinity gives the largest number.
+        self.grain = ((GRAIN / mean) as usize).clamp(1, seconds.len());
         let slowest = |owners: &[u32]| slowest(owners, &seconds, self.ranks);
         let (alternative, in_order) = (longest_first(&seconds, self.ranks), in_order(&seconds, self.ranks));
         let least = slowest(&alternative);
-        let better = if slowest(&in_order) <= (1.0 + TOLERANCE) * least { in_order } else { alternative };
+        let is_in_order = self.is_in_order || slowest(&in_order) <= (1.0 + TOLERANCE) * least;
+        let better = if is_in_order { in_order } else { alternative };
         let now = slowest(&self.owners);
         let moves = now > (1.0 + TOLERANCE) * slowest(&better) || (!self.owners.is_sorted() && better.is_sorted());
         let shortest =
@@ -183,6 +207,16 @@ mod tests {
         assert_eq!(shares.balance(), Some(Shares::new(100, 3, false).owners));
         assert!(shares.owners().is_sorted() && load(&shares) < 0.345, "{shares:?}");
         assert!(shares.balance().is_none());
+    }
+
+    #[test]
+    fn shares_in_order_stay_in_order() {
+        let mut shares = Shares::new(5, 2, false).in_order();
+        assert_eq!((shares.owners(), shares.grain()), (&[0, 0, 1, 1, 1][..], 1));
+        // In order the slowest rank has 5 at best, else 3.
+        [1e-6, 4e-6, 1e-6, 1e-6, 0.0].into_iter().enumerate().for_each(|(at, time)| shares.measure(at, time));
+        assert!(shares.balance().is_none() && shares.owners() == [0, 0, 1, 1, 1]);
+        assert_eq!(shares.grain(), 5);
     }
 
     /// Cheap calls are measured shortly before a look at the balance, dear ones always.

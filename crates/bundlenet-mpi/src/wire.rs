@@ -4,7 +4,55 @@
 //! results are records, one for each component: its time, value, bound, the length of its subgradient, and the numbers
 //! and sparse vectors of its further cuts and solutions. The subgradients travel beside both, as two lists.
 
+use std::ops::Range;
+
 use bundlenet::{Minorants, Solutions};
+
+/// Results of the components of a rank, in the order of evaluation.
+#[derive(Default)]
+pub(crate) struct Evaluated {
+    pub(crate) minorants: Minorants,
+    /// Solutions of the components, and of their further cuts.
+    pub(crate) solutions: Solutions,
+    pub(crate) further: Solutions,
+    /// Times of the components, if they are taken.
+    pub(crate) seconds: Vec<f64>,
+}
+
+impl Evaluated {
+    pub(crate) fn clear(&mut self) {
+        self.minorants.clear();
+        self.solutions.clear();
+        self.further.clear();
+        self.seconds.clear();
+    }
+
+    /// Appends the solutions of `count` components, and those of their further cuts, which follow.
+    pub(crate) fn push_solutions(&mut self, part: &Solutions, count: usize) {
+        for (place, &cost) in part.costs().iter().enumerate() {
+            let solutions = if place < count { &mut self.solutions } else { &mut self.further };
+            let (coordinates, entries) = part.variables(place);
+            solutions.push(cost, coordinates.iter().copied().zip(entries.iter().copied()));
+        }
+    }
+}
+
+/// Components that follow each other in the plan of a call and in the results of a rank.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Run {
+    /// Place of the first one in the plan.
+    pub(crate) first: usize,
+    /// Places in the results.
+    pub(crate) at: Range<usize>,
+}
+
+impl Run {
+    /// Where the subgradients of its components are among all.
+    pub(crate) fn entries(&self, minorants: &Minorants) -> Range<usize> {
+        let end = |place: usize| if place == 0 { 0 } else { minorants.ends()[place - 1] };
+        end(self.at.start)..end(self.at.end)
+    }
+}
 
 /// Appends numbers.
 pub(crate) fn put(words: &mut Vec<u64>, numbers: &[f64]) {
@@ -25,13 +73,12 @@ pub(crate) fn put_text(words: &mut Vec<u64>, text: &str) {
     words.extend(text.as_bytes().chunks(8).map(word));
 }
 
-/// Appends the records of components, without their subgradients: one for each minorant. `seconds` are empty or have one
-/// number for each; `solutions` are empty, or have one for each minorant and perhaps one for each further cut.
-pub(crate) fn put_records(words: &mut Vec<u64>, seconds: &[f64], minorants: &Minorants, solutions: &Solutions) {
-    let mut more = minorants.more().enumerate().peekable();
-    let first_further = minorants.len();
-    let has_further = solutions.len() > first_further;
-    for place in 0..minorants.len() {
+/// Appends the records of components, without their subgradients.
+pub(crate) fn put_records(words: &mut Vec<u64>, runs: &[Run], evaluated: &Evaluated) {
+    let Evaluated { minorants, solutions, further, seconds } = evaluated;
+    let more: Vec<_> = minorants.more().collect();
+    let is_solved = further.len() == more.len();
+    for place in runs.iter().flat_map(|run| run.at.clone()) {
         let time = seconds.get(place).copied().unwrap_or(0.0);
         put(words, &[time, minorants.values()[place], minorants.bounds()[place]]);
         words.extend([minorants.subgradient(place).0.len() as u64, u64::from(!solutions.is_empty())]);
@@ -39,15 +86,15 @@ pub(crate) fn put_records(words: &mut Vec<u64>, seconds: &[f64], minorants: &Min
             put(words, &[solutions.costs()[place]]);
             put_sparse(words, solutions.variables(place));
         }
-        let at = words.len();
-        words.extend([0, u64::from(has_further)]);
-        while let Some((index, (_, value, slope))) = more.next_if(|(_, (owner, ..))| *owner == place) {
-            words[at] += 1;
-            put(words, &[value]);
-            put_sparse(words, slope);
-            if has_further {
-                put(words, &[solutions.costs()[first_further + index]]);
-                put_sparse(words, solutions.variables(first_further + index));
+        let first = more.partition_point(|(owner, ..)| *owner < place);
+        let own = more[first..].partition_point(|(owner, ..)| *owner == place);
+        words.extend([own as u64, u64::from(is_solved)]);
+        for (index, (_, value, slope)) in more.iter().enumerate().skip(first).take(own) {
+            put(words, &[*value]);
+            put_sparse(words, *slope);
+            if is_solved {
+                put(words, &[further.costs()[index]]);
+                put_sparse(words, further.variables(index));
             }
         }
     }
@@ -134,15 +181,24 @@ impl Results<'_> {
 }
 
 /// Whether components have nothing but exact values and subgradients.
-pub(crate) fn are_plain(minorants: &Minorants, solutions: &Solutions) -> bool {
-    solutions.is_empty() && minorants.more().next().is_none() && minorants.values() == minorants.bounds()
+pub(crate) fn are_plain(evaluated: &Evaluated) -> bool {
+    let minorants = &evaluated.minorants;
+    evaluated.solutions.is_empty() && minorants.more().len() == 0 && minorants.values() == minorants.bounds()
 }
 
 /// Appends plain results as columns: all values, where each subgradient ends, and all times.
-pub(crate) fn put_columns(words: &mut Vec<u64>, minorants: &Minorants, seconds: &[f64]) {
-    put(words, minorants.values());
-    words.extend(minorants.ends().iter().map(|&end| end as u64));
-    put(words, seconds);
+pub(crate) fn put_columns(words: &mut Vec<u64>, runs: &[Run], evaluated: &Evaluated) {
+    let Evaluated { minorants, seconds, .. } = evaluated;
+    runs.iter().for_each(|run| put(words, &minorants.values()[run.at.clone()]));
+    let mut sent = 0;
+    for run in runs {
+        let entries = run.entries(minorants);
+        words.extend(minorants.ends()[run.at.clone()].iter().map(|&end| (end - entries.start + sent) as u64));
+        sent += entries.len();
+    }
+    if !seconds.is_empty() {
+        runs.iter().for_each(|run| put(words, &seconds[run.at.clone()]));
+    }
 }
 
 /// Columns of plain results. They are read from the front.
@@ -170,15 +226,17 @@ impl<'a> Columns<'a> {
         (self.values.number(), count, self.seconds.number())
     }
 
-    /// Writes all values and ends.
-    pub(crate) fn write(&self, values: &mut [f64], ends: &mut [usize]) {
-        values.iter_mut().zip(self.values.0).for_each(|(value, &word)| *value = f64::from_bits(word));
-        ends.iter_mut().zip(self.ends.0).for_each(|(end, &word)| *end = word as usize);
+    /// Writes the values of the next components, and where their subgradients end, counted from the first of these.
+    pub(crate) fn write(&mut self, values: &mut [f64], ends: &mut [usize]) {
+        let words = (self.values.take(values.len()), self.ends.take(ends.len()));
+        values.iter_mut().zip(words.0).for_each(|(value, &word)| *value = f64::from_bits(word));
+        ends.iter_mut().zip(words.1).for_each(|(end, &word)| *end = (word as usize).wrapping_sub(self.end));
+        self.end = words.1.last().map_or(self.end, |&word| word as usize);
     }
 
-    /// All times; none if they were not taken.
-    pub(crate) fn seconds(&self) -> impl Iterator<Item = f64> + use<'a> {
-        self.seconds.0.iter().map(|&word| f64::from_bits(word))
+    /// Times of the next components; none if they were not taken.
+    pub(crate) fn seconds(&mut self, count: usize) -> impl Iterator<Item = f64> + use<'a> {
+        self.seconds.take(count).iter().map(|&word| f64::from_bits(word))
     }
 }
 
@@ -213,13 +271,34 @@ impl Gathered<'_> {
 mod tests {
     use super::*;
 
+    /// Three components in the order 2, 0, 1 of evaluation, their runs, and the list in order.
+    fn evaluated(seconds: &[f64]) -> (Evaluated, [Run; 2], Minorants) {
+        let slopes = [&[(3, 1.5), (7, -0.0)][..], &[], &[(0, 1e-300), (u32::MAX, 2.5)]];
+        let (mut evaluated, mut expected) = (Evaluated::default(), Minorants::new());
+        [2, 0, 1].into_iter().for_each(|at| evaluated.minorants.push(at as f64 - 0.5, slopes[at].iter().copied()));
+        [0, 1, 2].into_iter().for_each(|at| expected.push(at as f64 - 0.5, slopes[at].iter().copied()));
+        evaluated.seconds = seconds.to_vec();
+        (evaluated, [Run { first: 10, at: 1..3 }, Run { first: 12, at: 0..1 }], expected)
+    }
+
+    /// Coordinates and entries in the order in which runs are sent.
+    fn sent(minorants: &Minorants, runs: &[Run]) -> (Vec<u32>, Vec<f64>) {
+        let (coordinates, entries) = minorants.subgradients();
+        let parts = || runs.iter().map(|run| run.entries(minorants));
+        (
+            parts().flat_map(|part| &coordinates[part]).copied().collect(),
+            parts().flat_map(|part| &entries[part]).copied().collect(),
+        )
+    }
+
     #[test]
     fn records_arrive_as_they_were() {
-        let (mut minorants, mut solutions) = (Minorants::new(), Solutions::new());
+        let mut minorants = Minorants::new();
         minorants.push(0.1, [(3, 1.5), (7, -0.0), (u32::MAX, 2.5)]);
         minorants.push_more(-1.0, [(1, 4.0)]);
         minorants.push_more(-2.0, []);
         minorants.push_within(1.0, 2.0, [(0, 1e-300)]);
+        let mut solutions = Solutions::new();
         solutions.push(5.0, [(1, 1.0)]);
         solutions.push(6.0, []);
         for has_further in [false, true] {
@@ -227,8 +306,10 @@ mod tests {
                 solutions.push(7.0, [(9, 1.0)]);
                 solutions.push(8.0, [(8, 1.0)]);
             }
+            let mut sent = Evaluated { minorants: minorants.clone(), seconds: vec![0.25, 0.5], ..Evaluated::default() };
+            sent.push_solutions(&solutions, 2);
             let mut words = vec![];
-            put_records(&mut words, &[0.25, 0.5], &minorants, &solutions);
+            put_records(&mut words, &[Run { first: 0, at: 0..2 }], &sent);
             let (mut arrived, mut firsts, mut further) = (Minorants::new(), Solutions::new(), Solutions::new());
             let mut gathered = Gathered { minorants: &mut arrived, solutions: &mut firsts, further: &mut further };
             let (coordinates, entries) = minorants.subgradients();
@@ -241,35 +322,69 @@ mod tests {
         }
     }
 
+    /// Records are those of the runs, in their order.
+    #[test]
+    fn records_arrive_in_order() {
+        let (mut evaluated, runs, mut expected) = evaluated(&[0.75, 0.25, 0.5]);
+        evaluated.minorants.push_more(1.0, [(1, 2.0)]);
+        expected.truncate(2);
+        expected.push_more(1.0, [(1, 2.0)]);
+        expected.push(1.5, [(0, 1e-300), (u32::MAX, 2.5)]);
+        let mut words = vec![];
+        put_records(&mut words, &runs, &evaluated);
+        let (mut arrived, mut none) = (Minorants::new(), (Solutions::new(), Solutions::new()));
+        let mut gathered = Gathered { minorants: &mut arrived, solutions: &mut none.0, further: &mut none.1 };
+        let (coordinates, entries) = sent(&evaluated.minorants, &runs);
+        let numbers = Numbers::Records(Words(&words));
+        let mut results = Results { numbers, coordinates: &coordinates, entries: &entries };
+        assert_eq!([(); 3].map(|()| results.read(&mut gathered)), [0.25, 0.5, 0.75]);
+        assert_eq!(arrived, expected);
+    }
+
     #[test]
     fn plain_results_travel_as_columns() {
-        let (mut minorants, none) = (Minorants::new(), Solutions::new());
-        minorants.push(0.5, [(3, 1.5), (7, -0.0)]);
-        minorants.push(1.5, []);
-        minorants.push(-0.0, [(0, 1e-300)]);
-        assert!(are_plain(&minorants, &none));
-        for times in [&[][..], &[0.25, 0.5, 0.75][..]] {
+        for times in [&[][..], &[0.75, 0.25, 0.5][..]] {
+            let (evaluated, runs, expected) = evaluated(times);
+            assert!(are_plain(&evaluated));
             let mut words = vec![];
-            put_columns(&mut words, &minorants, times);
-            let columns = Columns::new(&words, 3);
-            let (mut values, mut ends) = ([f64::NAN; 3], [9; 3]);
-            columns.write(&mut values, &mut ends);
-            assert_eq!((values.map(f64::to_bits), ends), ([0.5, 1.5, -0.0].map(f64::to_bits), [2, 2, 3]));
-            assert!(columns.seconds().eq(times.iter().copied()));
-            let (mut arrived, mut firsts, mut further) = (Minorants::new(), Solutions::new(), Solutions::new());
-            let mut gathered = Gathered { minorants: &mut arrived, solutions: &mut firsts, further: &mut further };
-            let (coordinates, entries) = minorants.subgradients();
-            let mut results = Results { numbers: Numbers::Columns(columns), coordinates, entries };
+            put_columns(&mut words, &runs, &evaluated);
+            let (coordinates, entries) = sent(&evaluated.minorants, &runs);
+            // Run by run into their places.
+            let (mut columns, mut arrived, mut begin) = (Columns::new(&words, 3), Minorants::new(), 0);
+            for (run, seconds) in runs.iter().zip([&[0.25, 0.5][..], &[0.75]]) {
+                let end = begin + run.entries(&evaluated.minorants).len();
+                let is_right = arrived.push_written(run.at.len(), end - begin, |room| {
+                    columns.write(room.values, room.ends);
+                    room.coordinates.copy_from_slice(&coordinates[begin..end]);
+                    room.entries.copy_from_slice(&entries[begin..end]);
+                    true
+                });
+                assert!(is_right && columns.seconds(run.at.len()).eq(seconds.iter().copied().take(times.len())));
+                begin = end;
+            }
+            assert_eq!(arrived, expected);
+            // One by one.
+            let (mut arrived, mut none) = (Minorants::new(), (Solutions::new(), Solutions::new()));
+            let mut gathered = Gathered { minorants: &mut arrived, solutions: &mut none.0, further: &mut none.1 };
+            let numbers = Numbers::Columns(Columns::new(&words, 3));
+            let mut results = Results { numbers, coordinates: &coordinates, entries: &entries };
             let read = [(); 3].map(|()| results.read(&mut gathered));
-            assert_eq!((&read[..times.len()], &arrived), (times, &minorants));
+            assert_eq!((&read[..times.len()], &arrived), (&[0.25, 0.5, 0.75][..times.len()], &expected));
         }
-        let mut more = minorants.clone();
-        more.push_more(1.0, []);
-        let mut wide = minorants.clone();
-        wide.push_within(1.0, 2.0, []);
-        let mut solutions = Solutions::new();
-        solutions.push(1.0, []);
-        assert!(!are_plain(&more, &none) && !are_plain(&wide, &none) && !are_plain(&minorants, &solutions));
+    }
+
+    #[test]
+    fn other_results_are_not_plain() {
+        let changes: [fn(&mut Evaluated); 3] = [
+            |evaluated| evaluated.minorants.push_more(1.0, []),
+            |evaluated| evaluated.minorants.push_within(1.0, 2.0, []),
+            |evaluated| evaluated.solutions.push(1.0, []),
+        ];
+        for change in changes {
+            let mut evaluated = evaluated(&[]).0;
+            change(&mut evaluated);
+            assert!(!are_plain(&evaluated));
+        }
     }
 
     #[test]

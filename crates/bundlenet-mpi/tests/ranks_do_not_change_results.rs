@@ -66,9 +66,20 @@ fn a_failure_names_rank_and_component() {
     assert!(found.starts_with("OracleFailed") && found.contains("rank 3, component 7: no solution"), "{found}");
     let found = success(&mut mpirun(1, "error"));
     assert!(found.contains("no solution"), "{found}");
-    // A component that is dealt fails on any rank.
-    let found = success(&mut mpirun(3, "dear-error"));
-    assert!(found.starts_with("OracleFailed") && found.contains("component 7: no solution"), "{found}");
+    // A component that is dealt, or taken by another rank, fails on any rank.
+    for task in ["dear-error", "fickle-error"] {
+        let found = success(&mut mpirun(3, task));
+        let is_named = found.contains("rank ") && found.contains(", component 7: no solution");
+        assert!(found.starts_with("OracleFailed") && is_named, "{task}: {found}");
+    }
+}
+
+#[test]
+fn a_late_rank_gives_components_away() {
+    for ranks in [2, 4] {
+        let found = success(&mut mpirun(ranks, "late"));
+        assert!(found.contains("took components of others: true"), "{ranks} ranks: {found}");
+    }
 }
 
 #[test]

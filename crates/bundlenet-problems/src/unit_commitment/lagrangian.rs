@@ -152,7 +152,9 @@ impl UnitCommitmentDual {
     fn run_some(&mut self, components: &[usize], keep: Keep) {
         let per_task = self.component_count().div_ceil(self.tasks.len().max(1)).max(1);
         let count = components.len().div_ceil(per_task);
-        self.some.resize_with(count, Task::default);
+        // Tasks that are not needed keep their memory: the next call may need them.
+        self.some.resize_with(count.max(self.some.len()), Task::default);
+        self.some.iter_mut().skip(count).for_each(Task::clear);
         let (instance, point, flexibility) = (&self.instance, &self.point, &self.flexibility);
         let first = self.first_flexible();
         let run = |(task, components): (&mut Task, &[usize])| {

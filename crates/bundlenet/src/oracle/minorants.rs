@@ -152,6 +152,11 @@ impl Cuts {
         self.rows.append(&other.rows);
     }
 
+    fn truncate(&mut self, count: usize) {
+        self.values.truncate(count);
+        self.rows.truncate(count);
+    }
+
     fn scale(&mut self, factor: f64) {
         self.values.iter_mut().for_each(|value| *value *= factor);
         self.rows.scale(factor);
@@ -301,6 +306,15 @@ impl Minorants {
         self.owners.extend(other.owners.iter().map(|owner| first + owner));
     }
 
+    /// Keeps the first `count` components with their further cuts, if there are more.
+    pub fn truncate(&mut self, count: usize) {
+        self.firsts.truncate(count);
+        self.bounds.truncate(count);
+        let further = self.owners.partition_point(|&owner| owner < count);
+        self.more.truncate(further);
+        self.owners.truncate(further);
+    }
+
     /// Number of components.
     #[must_use]
     pub fn len(&self) -> usize {
@@ -347,7 +361,7 @@ impl Minorants {
     }
 
     /// Place of the component, value at the point, and subgradient of every further cut.
-    pub fn more(&self) -> impl Iterator<Item = (usize, f64, (&[u32], &[f64]))> {
+    pub fn more(&self) -> impl ExactSizeIterator<Item = (usize, f64, (&[u32], &[f64]))> {
         let cut = |index| (self.owners[index], self.more.values[index], self.more.rows.row(index));
         (0..self.more.values.len()).map(cut)
     }
@@ -445,6 +459,10 @@ mod tests {
         let more: Vec<_> = both.more().collect();
         assert_eq!(more, [(0, 5.0, (&[1][..], &[20.0][..])), (1, 0.0, (&[][..], &[][..]))]);
         assert_eq!(both.subgradient(1), (&[2][..], &[80.0][..]));
+        both.truncate(1);
+        assert_eq!((both.values(), both.bounds(), both.more().len()), (&[10.0][..], &[10.0][..], 1));
+        both.push(2.0, [(4, 5.0)]);
+        assert_eq!((both.subgradients(), both.ends()), ((&[0, 4][..], &[10.0, 5.0][..]), &[1, 2][..]));
         exact.append(&exact.clone());
         assert!(exact.bounds().len() == 2 && exact.more().map(|(owner, ..)| owner).eq([0, 1]));
     }

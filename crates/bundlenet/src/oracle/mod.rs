@@ -181,7 +181,7 @@ pub trait SumOracle: Oracle {
     /// As [`Oracle::evaluate`].
     fn evaluate_components(&mut self, point: &[f64], minorants: &mut Minorants) -> Result<(), OracleError>;
 
-    /// Evaluates some components only, in the given order. By default it evaluates all.
+    /// Evaluates some components only, in the given order, and appends their minorants. By default it evaluates all.
     ///
     /// # Errors
     /// As [`Oracle::evaluate`].

@@ -305,11 +305,15 @@ struct Visit<'a, C> {
 }
 
 impl Task {
+    fn clear(&mut self) {
+        self.answer.clear();
+        self.failure = None;
+    }
+
     /// Evaluates the components at these places, in order, up to the first that fails.
     fn run<C: Components>(&mut self, visit: &Visit<'_, C>, places: Range<usize>) {
-        self.answer.clear();
+        self.clear();
         self.answer.accuracy = visit.accuracy;
-        self.failure = None;
         for place in places {
             if place > visit.first_failed.load(Ordering::Relaxed) {
                 return;
@@ -358,17 +362,21 @@ impl<C: Components> Parallel<C> {
         let count = which.map_or(all, <[usize]>::len);
         let per_task = components_per_task(all, self.components.work());
         self.is_whole = false;
-        self.tasks.resize_with(count.div_ceil(per_task), Task::default);
+        let needed = count.div_ceil(per_task);
+        // Tasks that are not needed keep their memory: the next call may need them.
+        self.tasks.resize_with(needed.max(self.tasks.len()), Task::default);
+        self.tasks.iter_mut().skip(needed).for_each(Task::clear);
+        let tasks = &mut self.tasks[..needed];
         let (components, accuracy, first_failed) = (&self.components, self.accuracy, AtomicUsize::new(usize::MAX));
         let visit = Visit { components, which, point, accuracy, first_failed };
         let run = |(index, task): (usize, &mut Task)| {
             let first = index * per_task;
             task.run(&visit, first..(first + per_task).min(count));
         };
-        if self.tasks.len() > 1 && rayon::current_num_threads() > 1 {
-            self.tasks.par_iter_mut().enumerate().with_max_len(1).for_each(run);
+        if needed > 1 && rayon::current_num_threads() > 1 {
+            tasks.par_iter_mut().enumerate().with_max_len(1).for_each(run);
         } else {
-            self.tasks.iter_mut().enumerate().for_each(run);
+            tasks.iter_mut().enumerate().for_each(run);
         }
         self.tasks.iter_mut().find_map(|task| task.failure.take()).map_or(Ok(()), Err)
     }
