@@ -28,7 +28,7 @@ use bundlenet_linalg::vectors::{Padded, add_scaled, weighted_square, write_diffe
 use super::rows::Rows;
 use super::semismooth::Start;
 use super::ways::{ENTRY_WORK, FACTOR_WORK, NUMBER_WORK, PRODUCT_WORK, PRODUCTS_PER_READ, SOLVE_WORK, WRITE_WORK};
-use crate::model::{ComponentBundle, Model};
+use crate::model::{ComponentBundle, Cut, Model};
 use crate::oracle::Patience;
 
 /// Largest number of steps of a call.
@@ -502,7 +502,7 @@ impl Interior {
         Some(())
     }
 
-    /// Collects the cuts of all components with several. Cuts that had no weight in the last solve begin as retired.
+    /// Collects the cuts of all components with several.
     fn gather(&mut self, bundle: &ComponentBundle, start: &Start<'_>, patience: &Patience<'_>) -> Option<()> {
         let dim = bundle.linear().len();
         self.difference.resize(dim);
@@ -512,23 +512,15 @@ impl Interior {
         self.retired.clear();
         self.fixed.clear();
         self.fixed.extend_from_slice(bundle.linear());
+        let mut first = 0;
         for (index, component) in bundle.components().iter().enumerate() {
-            if let [cut] = &component.cuts[..] {
-                bundle.add_to(cut, 1.0, &mut self.fixed);
+            let costs = &start.costs[first..first + component.cuts.len()];
+            first += costs.len();
+            match &component.cuts[..] {
+                [] => {}
+                [cut] => bundle.add_to(cut, 1.0, &mut self.fixed),
+                cuts => self.gather_block(index, cuts, costs, start.eta),
             }
-            if component.cuts.len() < 2 {
-                continue;
-            }
-            let from = self.cuts.len();
-            for (at, cut) in component.cuts.iter().enumerate() {
-                let working = Working::new(at, self.cuts.len() + self.retired.len(), cut.error / start.eta);
-                if cut.is_idle() {
-                    self.retired.push((self.blocks.len(), working));
-                } else {
-                    self.cuts.push(working);
-                }
-            }
-            self.blocks.push(Block { component: index, cuts: from..self.cuts.len() });
         }
         if Work::dense(bundle).sum() < Work::sparse(bundle).sum() {
             let components = self.blocks.iter().flat_map(|block| &bundle.components()[block.component].cuts);
@@ -544,6 +536,23 @@ impl Interior {
         self.multiply(bundle, patience)?;
         self.cuts.iter_mut().for_each(|working| working.slope += working.error);
         Some(())
+    }
+
+    /// Collects the cuts of a component. Those that had no weight in the last solve begin as retired, unless they are cheaper
+    /// than all others.
+    fn gather_block(&mut self, component: usize, cuts: &[Cut], costs: &[f64], eta: f64) {
+        let from = self.cuts.len();
+        let busy = cuts.iter().zip(costs).filter(|(cut, _)| !cut.is_idle());
+        let least = busy.map(|(_, cost)| *cost).fold(f64::INFINITY, f64::min);
+        for (at, (cut, cost)) in cuts.iter().zip(costs).enumerate() {
+            let working = Working::new(at, self.cuts.len() + self.retired.len(), cut.error / eta);
+            if cut.is_idle() && *cost >= least {
+                self.retired.push((self.blocks.len(), working));
+            } else {
+                self.cuts.push(working);
+            }
+        }
+        self.blocks.push(Block { component, cuts: from..self.cuts.len() });
     }
 
     /// Sets the first point strictly between its bounds, and the slacks of the bounds.
