@@ -76,6 +76,32 @@ fn dots_kernel<L: Lanes>(rows: &[Block], vector: &[Block], products: &mut [f64])
     }
 }
 
+#[inline(always)]
+fn dots_of_rows_kernel<L: Lanes>(rows: &[Block], places: &[usize], vector: &[Block], products: &mut [f64]) {
+    let blocks = vector.len();
+    let row = |place: usize| &rows[place * blocks..(place + 1) * blocks];
+    // As in `dots`.
+    let ((fours, last), (four, rest)) = (places.as_chunks::<4>(), products.as_chunks_mut::<4>());
+    for (&[a, b, c, d], products) in fours.iter().zip(four) {
+        let [a, b, c, d] = [row(a), row(b), row(c), row(d)];
+        let mut sums = [L::splat(0.0); 4];
+        for (at, number) in vector.iter().enumerate() {
+            let number = L::load(number);
+            sums[0] = sums[0].add(L::load(&a[at]).mul(number));
+            sums[1] = sums[1].add(L::load(&b[at]).mul(number));
+            sums[2] = sums[2].add(L::load(&c[at]).mul(number));
+            sums[3] = sums[3].add(L::load(&d[at]).mul(number));
+        }
+        *products = [sums[0].sum(), sums[1].sum(), sums[2].sum(), sums[3].sum()];
+    }
+    last.iter().zip(rest).for_each(|(&place, product)| *product = dot_kernel::<L>(row(place), vector));
+}
+
+multiversion! {
+    /// The inner product of each row at some places with a vector.
+    pub fn dots_of_rows(rows: &[Block], places: &[usize], vector: &[Block], products: &mut [f64]) = dots_of_rows_kernel;
+}
+
 multiversion! {
     /// The inner product of each row with a vector.
     pub fn dots(rows: &[Block], vector: &[Block], products: &mut [f64]) = dots_kernel;
@@ -194,8 +220,13 @@ multiversion! {
 
 #[inline(always)]
 fn combine_kernel<L: Lanes>(rows: &[Block], weights: &[(usize, f64)], sum: &mut [Block]) {
-    let blocks = sum.len();
     sum.fill(Block::splat(0.0));
+    add_combination_kernel::<L>(rows, weights, sum);
+}
+
+#[inline(always)]
+fn add_combination_kernel<L: Lanes>(rows: &[Block], weights: &[(usize, f64)], sum: &mut [Block]) {
+    let blocks = sum.len();
     // Eight rows at a time, each read from front to back. The sum stays in the first-level cache.
     let (eights, rest) = weights.as_chunks::<8>();
     for eight in eights {
@@ -222,6 +253,11 @@ fn combine_kernel<L: Lanes>(rows: &[Block], weights: &[(usize, f64)], sum: &mut 
 multiversion! {
     /// The weighted sum of rows.
     pub fn combine(rows: &[Block], weights: &[(usize, f64)], sum: &mut [Block]) = combine_kernel;
+}
+
+multiversion! {
+    /// Adds a weighted sum of rows.
+    pub fn add_combination(rows: &[Block], weights: &[(usize, f64)], sum: &mut [Block]) = add_combination_kernel;
 }
 
 #[inline(always)]

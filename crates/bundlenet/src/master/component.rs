@@ -93,6 +93,7 @@ impl Proposer for ComponentProposer {
         proposal.norm_squared = solved.norm_squared;
         proposal.sigma = solved.sigma;
         proposal.is_accurate = self.is_accurate;
+        proposal.inside = if self.stretched.is_some() { 1.0 } else { self.proximity.inside(proposal) };
         let is_coarse = !self.is_accurate || self.coarse.is_some();
         proposal.centre_policy = match self.proximity.centre_policy() {
             // A step for a proof is far too long for the centre to follow its null steps.

@@ -14,16 +14,21 @@
 //! 1/M + sum_a (sum_i v_i d_i d_i' - (sum_i v_i d_i)(sum_i v_i d_i)' / sum_i v_i),   d_i = g_i - g_r
 //! ```
 //!
+//! Most cuts have no weight in the solution. They *retire*: they take no part in further steps (constraint reduction: Tits,
+//! Absil and Woessner, 2006), only in the gap of the weights. If that shows one to be the cheapest of its component, it is
+//! called back.
+//!
 //! Differences to a cut of the same component are sparse where cuts are. Newton steps on the weights take hundreds of
 //! rounds where the step length is large and many weights are small; these steps take ten to thirty, in any case.
 
 use bundlenet_linalg::cholesky::{Cholesky, Strips};
+use bundlenet_linalg::simd::Block as Eight;
 use bundlenet_linalg::vectors::{Padded, add_scaled, weighted_square, write_difference};
 
 use super::rows::Rows;
 use super::semismooth::Start;
 use super::ways::{ENTRY_WORK, FACTOR_WORK, NUMBER_WORK, PRODUCT_WORK, PRODUCTS_PER_READ, SOLVE_WORK, WRITE_WORK};
-use crate::model::{ComponentBundle, Model};
+use crate::model::{ComponentBundle, Cut, Model};
 use crate::oracle::Patience;
 
 /// Largest number of steps of a call.
@@ -41,23 +46,32 @@ const ENOUGH: f64 = 0.1;
 /// the mean number of its cuts. Chosen on the units of `ca/2015-06-01_reserves_5` and `ca/Scenario400_reserves_1`: 18 to
 /// 21 steps, 23 to 32 with a tenth of it, 17 to 30 with ten times as much.
 const START: f64 = 10.0;
-/// Bisections for the first `u` of a component.
-const BISECTIONS: usize = 60;
+/// Newton steps for the first `u` of a component, and the excess of its weights over 1 that counts as zero.
+const MOST_TRIALS: usize = 30;
+const NEARLY: f64 = 1e-9;
 /// A step shorter than `LONG` is corrected (Gondzio, 1996): it aims at a step longer by `LONGER`, after which no product
 /// of a weight and a slack is outside these multiples of the mean to reach.
 const LONG: f64 = 0.9;
 const LONGER: f64 = 0.3;
 const BALANCED: (f64, f64) = (0.1, 10.0);
-/// Passes over all cuts for the changes of a step, and for those of a step and its predictor.
-const PASSES_FOR_CHANGES: f64 = 2.0;
-const PASSES: f64 = 2.0 * PASSES_FOR_CHANGES;
+/// Passes over the cuts in a step: for the means, for the changes of the predictor and their products, and for the
+/// changes of the step.
+const PASSES: f64 = 4.0;
+/// Passes for a correction of the step, and for the gap of weights.
+const MORE_PASSES: f64 = 2.0;
+/// Cuts retire whenever the gap has fallen to `RETIRING` of that at the last time: those with a weight of at most
+/// `RETIRED_WEIGHT`. With ten times this weight too many are called back, and each time takes steps.
+const RETIRING: f64 = 0.1;
+const RETIRED_WEIGHT: f64 = 1e-4;
+/// Part of all cuts that take part in a step, on average. Measured on the units of `ca` and `ferc`.
+const WORKING: f64 = 0.6;
 /// Columns of the matrix of a step may be left out while their squares, over the matrix `1/M`, add up to at most this: up
 /// to half of all columns. The sum of the matrices that they make is between 0 and this multiple of `1/M`.
 /// Half of it is added to `1/M` instead. Then a step leaves at most half of the residual of the point, in any direction:
 /// `0.5 LEFT_OUT / (1 + 0.5 LEFT_OUT)`.
 const LEFT_OUT: f64 = 2.0;
-/// Passes over the entries of a dense column.
-const COLUMN_PASSES: f64 = 4.0;
+/// Work on a dense column and on the weight and slack of its cut, in numbers written for each entry.
+const COLUMN_PASSES: f64 = 2.0;
 
 /// A constraint: its multiplier and its slack, their changes, and the change of their product to aim at.
 #[derive(Clone, Copy, Debug, Default)]
@@ -78,7 +92,7 @@ impl Pair {
 
     /// Aims at a product; `is_corrected` counts the product of the last changes.
     fn aim_at(&mut self, product: f64, is_corrected: bool) {
-        let second = if is_corrected { self.weight_change * self.slack_change } else { 0.0 };
+        let second = if is_corrected { self.second() } else { 0.0 };
         self.aim = product - self.weight * self.slack - second;
     }
 
@@ -100,9 +114,20 @@ impl Pair {
         (-self.weight_change / self.weight).max(-self.slack_change * self.inverse)
     }
 
-    /// The change of the weight that leads to its aim while the slack stays.
-    fn lead(&self) -> f64 {
-        self.aim * self.inverse
+    /// The weight that leads to its aim while the slack stays.
+    fn wanted(&self) -> f64 {
+        self.weight + self.aim * self.inverse
+    }
+
+    /// The product of the last changes.
+    fn second(&self) -> f64 {
+        self.weight_change * self.slack_change
+    }
+
+    /// Makes the slack larger.
+    fn widen(&mut self, by: f64) {
+        self.slack += by;
+        self.inverse = self.slack.recip();
     }
 
     /// Their product after a step.
@@ -129,9 +154,25 @@ struct Working {
     /// `alpha_i / eta`.
     error: f64,
     pair: Pair,
-    /// Its factor in the right-hand side, and its product with a vector.
-    factor: f64,
+    /// Its share in the weights to return, and its product with a vector.
+    share: f64,
     slope: f64,
+    /// Its dense row.
+    row: usize,
+    /// Whether it has retired before.
+    has_returned: bool,
+}
+
+impl Working {
+    fn new(cut: usize, row: usize, error: f64) -> Self {
+        Self { cut, error, pair: Pair::default(), share: 0.0, slope: 0.0, row, has_returned: false }
+    }
+
+    /// Whether its weight is at most `limit` and counts for nothing beside its slack. `unit` is the mean part of a component
+    /// in the predicted decrease.
+    fn is_small(&self, limit: f64, unit: f64) -> bool {
+        self.pair.weight <= limit && self.pair.weight * unit < self.pair.slack
+    }
 }
 
 /// The cuts of a component, a range of all.
@@ -154,6 +195,11 @@ struct Bound {
 pub(super) struct Interior {
     cuts: Vec<Working>,
     blocks: Vec<Block>,
+    /// Cuts that no longer take part, each with the number of its block, and the gap when the last ones retired.
+    retired: Vec<(usize, Working)>,
+    retired_at: f64,
+    /// Least cost of each block's cuts, without those that have retired.
+    least: Vec<f64>,
     bounds: Vec<Bound>,
     /// The linear part and the components with a single cut.
     fixed: Vec<f64>,
@@ -161,7 +207,7 @@ pub(super) struct Interior {
     is_held: Vec<bool>,
     point: Vec<f64>,
     change: Vec<f64>,
-    sum: Vec<f64>,
+    combinations: Combinations,
     matrix: Cholesky,
     /// Work space: a difference of cuts and a sum of differences, with the coordinates of each.
     difference: Sparse,
@@ -169,11 +215,97 @@ pub(super) struct Interior {
     columns: Columns,
     /// The cuts as dense rows, where that takes less work.
     rows: Option<Rows>,
-    rounded: Vec<f64>,
+    vector: Padded,
+    scratch: Scratch,
     /// The pairs before a correction.
     before: Vec<Pair>,
     steps: usize,
     work: f64,
+}
+
+/// Combinations of cuts for the right-hand sides of a step. A weight that is to become `q_i` adds
+/// `q_i (g_i - mean_a)` to the sum of all means.
+#[derive(Clone, Debug, Default)]
+struct Combinations {
+    /// The sum of all means: the aims are products of 0.
+    means: Padded,
+    /// The addition for aims of 1.
+    lift: Padded,
+    /// The addition for the products of the predictor's changes.
+    second: Padded,
+    /// The combination of the present aims.
+    sum: Padded,
+}
+
+impl Combinations {
+    fn reset(&mut self, dim: usize) {
+        for vector in [&mut self.means, &mut self.lift, &mut self.second, &mut self.sum] {
+            *vector = Padded::zeros(dim);
+        }
+    }
+}
+
+/// Work space of passes over the cuts of a component: rows with weights, rows, and products.
+#[derive(Clone, Debug, Default)]
+struct Scratch {
+    weights: Vec<(usize, f64)>,
+    places: Vec<usize>,
+    products: Vec<f64>,
+}
+
+impl Scratch {
+    /// Sets a weight for each cut.
+    fn set(&mut self, cuts: &[Working], weight: impl FnMut(&Working) -> f64) {
+        self.weights.clear();
+        let mut weight = weight;
+        self.weights.extend(cuts.iter().map(|cut| (cut.row, weight(cut))));
+    }
+
+    /// Sets weights `q_i` for `sum_i q_i (g_i - mean)`, with the mean by ratios of weights and slacks. Returns whether any
+    /// is not 0.
+    fn set_centred(&mut self, cuts: &[Working], weight: impl FnMut(&Working) -> f64) -> bool {
+        self.set(cuts, weight);
+        let total: f64 = self.weights.iter().map(|(_, weight)| weight).sum();
+        let mean = total / cuts.iter().map(|cut| cut.pair.ratio()).sum::<f64>();
+        let is_any = self.weights.iter().any(|(_, weight)| *weight != 0.0);
+        self.weights.iter_mut().zip(cuts).for_each(|((_, weight), cut)| *weight -= mean * cut.pair.ratio());
+        is_any
+    }
+}
+
+/// The cuts, as they are read in passes.
+struct Data<'a> {
+    bundle: &'a ComponentBundle,
+    rows: Option<&'a Rows>,
+}
+
+impl Data<'_> {
+    /// Adds the cuts of a component, with the weights in the work space.
+    fn add(&self, block: &Block, cuts: &[Working], scratch: &Scratch, sum: &mut Padded) {
+        if let Some(rows) = self.rows {
+            return rows.add_combination(&scratch.weights, sum);
+        }
+        let (own, numbers) = (&self.bundle.components()[block.component].cuts, self.bundle.linear().len());
+        let sum = sum.numbers_mut(numbers);
+        for (working, &(_, weight)) in cuts.iter().zip(&scratch.weights).filter(|(_, (_, weight))| *weight != 0.0) {
+            self.bundle.add_to(&own[working.cut], weight, sum);
+        }
+    }
+
+    /// Sets the slopes of a component's cuts: their products with a vector.
+    fn multiply(&self, block: &Block, cuts: &mut [Working], vector: &Padded, scratch: &mut Scratch) {
+        let Scratch { places, products, .. } = scratch;
+        if let Some(rows) = self.rows {
+            places.clear();
+            places.extend(cuts.iter().map(|cut| cut.row));
+            products.resize(places.len(), 0.0);
+            rows.products(places, vector, products);
+            return cuts.iter_mut().zip(products).for_each(|(cut, product)| cut.slope = *product);
+        }
+        let own = &self.bundle.components()[block.component].cuts;
+        let vector = vector.numbers(self.bundle.linear().len());
+        cuts.iter_mut().for_each(|working| working.slope = self.bundle.product(&own[working.cut], vector));
+    }
 }
 
 /// A sparse vector: entries by coordinate, and the coordinates in order.
@@ -236,7 +368,11 @@ impl Sparse {
 struct Columns {
     strips: Strips,
     count: usize,
-    mean: Vec<f64>,
+    /// Number of columns of the matrix.
+    used: usize,
+    dim: usize,
+    /// The mean of a component's cuts, by ratios of weights and slacks.
+    mean: Padded,
     numbers: Padded,
     metric: Padded,
     /// Square of the largest column that may be left out.
@@ -251,8 +387,8 @@ impl Columns {
         self.small *= if self.left_out + self.small > LEFT_OUT { 0.5 } else { 2.0 };
         self.left_out = 0.0;
         self.strips.reset(metric.len(), Strips::MOST);
-        self.count = 0;
-        self.mean.resize(metric.len(), 0.0);
+        (self.count, self.used, self.dim) = (0, 0, metric.len());
+        self.mean = Padded::zeros(metric.len());
         self.numbers = Padded::zeros(metric.len());
         self.metric = Padded::of(metric);
     }
@@ -265,15 +401,16 @@ impl Columns {
             self.left_out += square;
             return Some(());
         }
-        self.strips.set_column(self.count, self.numbers.numbers(self.mean.len()));
+        self.strips.set_column(self.count, self.numbers.numbers(self.dim));
         self.count += 1;
+        self.used += 1;
         if self.count == Strips::MOST { self.subtract(matrix, is_over) } else { Some(()) }
     }
 
     /// Subtracts the squares of the columns from the matrix.
     fn subtract(&mut self, matrix: &mut Cholesky, is_over: &dyn Fn(usize) -> bool) -> Option<()> {
         matrix.subtract_products(&self.strips, is_over)?;
-        self.strips.reset(self.mean.len(), Strips::MOST);
+        self.strips.reset(self.dim, Strips::MOST);
         self.count = 0;
         Some(())
     }
@@ -322,7 +459,7 @@ impl Interior {
     pub(super) fn step_work(bundle: &ComponentBundle) -> f64 {
         let dim = bundle.linear().len() as f64;
         let of_cuts = Work::sparse(bundle).sum().min(Work::dense(bundle).sum());
-        of_cuts + FACTOR_WORK * dim.powi(3) / 6.0 + SOLVE_WORK * 2.0 * dim * dim
+        WORKING * of_cuts + FACTOR_WORK * dim.powi(3) / 6.0 + SOLVE_WORK * 2.0 * dim * dim
     }
 
     /// Moves the weights of the bundle until their gap is at most `goal`. `None` if the patience ends; the weights are
@@ -336,10 +473,18 @@ impl Interior {
         (self.steps, self.work) = (0, 0.0);
         self.gather(bundle, start, patience)?;
         self.centre();
+        self.retired_at = self.gap();
+        let unit = start.promised / self.blocks.len().max(1) as f64;
         while self.steps < MOST_STEPS {
             let gap = self.gap();
-            if gap <= start.goal && self.round(gap <= ENOUGH * start.goal, bundle, start, patience)? {
-                return Some(());
+            if gap <= start.goal {
+                if self.round(gap <= ENOUGH * start.goal, bundle, start, patience)? {
+                    return Some(());
+                }
+                self.call_back(bundle, gap);
+            } else if gap <= RETIRING * self.retired_at {
+                self.retire(unit);
+                self.retired_at = gap;
             }
             self.steps += 1;
             self.write_matrix(bundle, patience)?;
@@ -364,21 +509,18 @@ impl Interior {
         self.total.resize(dim);
         self.cuts.clear();
         self.blocks.clear();
+        self.retired.clear();
         self.fixed.clear();
         self.fixed.extend_from_slice(bundle.linear());
+        let mut first = 0;
         for (index, component) in bundle.components().iter().enumerate() {
-            if let [cut] = &component.cuts[..] {
-                bundle.add_to(cut, 1.0, &mut self.fixed);
+            let costs = &start.costs[first..first + component.cuts.len()];
+            first += costs.len();
+            match &component.cuts[..] {
+                [] => {}
+                [cut] => bundle.add_to(cut, 1.0, &mut self.fixed),
+                cuts => self.gather_block(index, cuts, costs, start.eta),
             }
-            if component.cuts.len() < 2 {
-                continue;
-            }
-            let from = self.cuts.len();
-            self.cuts.extend(component.cuts.iter().enumerate().map(|(at, cut)| {
-                let error = cut.error / start.eta;
-                Working { cut: at, error, pair: Pair::default(), factor: 0.0, slope: 0.0 }
-            }));
-            self.blocks.push(Block { component: index, cuts: from..self.cuts.len() });
         }
         if Work::dense(bundle).sum() < Work::sparse(bundle).sum() {
             let components = self.blocks.iter().flat_map(|block| &bundle.components()[block.component].cuts);
@@ -390,9 +532,27 @@ impl Interior {
             self.rows = None;
         }
         self.place(bundle, start);
-        self.multiply(bundle, |interior| &interior.point, patience)?;
+        self.vector = Padded::of(&self.point);
+        self.multiply(bundle, patience)?;
         self.cuts.iter_mut().for_each(|working| working.slope += working.error);
         Some(())
+    }
+
+    /// Collects the cuts of a component. Those that had no weight in the last solve begin as retired, unless they are cheaper
+    /// than all others.
+    fn gather_block(&mut self, component: usize, cuts: &[Cut], costs: &[f64], eta: f64) {
+        let from = self.cuts.len();
+        let busy = cuts.iter().zip(costs).filter(|(cut, _)| !cut.is_idle());
+        let least = busy.map(|(_, cost)| *cost).fold(f64::INFINITY, f64::min);
+        for (at, (cut, cost)) in cuts.iter().zip(costs).enumerate() {
+            let working = Working::new(at, self.cuts.len() + self.retired.len(), cut.error / eta);
+            if cut.is_idle() && *cost >= least {
+                self.retired.push((self.blocks.len(), working));
+            } else {
+                self.cuts.push(working);
+            }
+        }
+        self.blocks.push(Block { component, cuts: from..self.cuts.len() });
     }
 
     /// Sets the first point strictly between its bounds, and the slacks of the bounds.
@@ -422,24 +582,20 @@ impl Interior {
     /// slopes are the costs of the cuts. The product is so large that the weights of a component are nearly equal: from
     /// there the steps are few, from weights close to the last ones they are twice as many.
     fn centre(&mut self) {
+        let least = |cuts: &[Working]| cuts.iter().map(|cut| cut.slope).fold(f64::INFINITY, f64::min);
         let spread = |block: &Block| {
-            let slopes = || self.cuts[block.cuts.clone()].iter().map(|cut| cut.slope);
-            slopes().sum::<f64>() / block.cuts.len() as f64 - slopes().fold(f64::INFINITY, f64::min)
+            let cuts = &self.cuts[block.cuts.clone()];
+            cuts.iter().map(|cut| cut.slope).sum::<f64>() / cuts.len() as f64 - least(cuts)
         };
         let spreads: f64 = self.blocks.iter().map(spread).sum();
         let product = (START * spreads / self.cuts.len().max(1) as f64).max(f64::MIN_POSITIVE);
         self.bounds.iter_mut().for_each(|bound| bound.pair.weight = product / bound.pair.slack);
         for block in &self.blocks {
             let cuts = &mut self.cuts[block.cuts.clone()];
-            let least = cuts.iter().map(|cut| cut.slope).fold(f64::INFINITY, f64::min);
-            let (mut near, mut far) = (product, product * cuts.len() as f64);
-            for _ in 0..BISECTIONS {
-                let middle = 0.5 * (near + far);
-                let total: f64 = cuts.iter().map(|cut| product / (cut.slope - least + middle)).sum();
-                *(if total > 1.0 { &mut near } else { &mut far }) = middle;
-            }
+            let least = least(cuts);
+            let slack = first_slack(cuts, least, product);
             for cut in cuts {
-                let slack = cut.slope - least + far;
+                let slack = cut.slope - least + slack;
                 cut.pair = Pair::new(product / slack, slack);
             }
         }
@@ -458,18 +614,69 @@ impl Interior {
         self.pairs().map(|pair| pair.weight * pair.slack).sum()
     }
 
-    /// Writes and factors the matrix.
+    /// Lets cuts with small weights retire. They take no part in further steps, but in the gap of the weights.
+    fn retire(&mut self, unit: f64) {
+        let (mut next, mut from) = (0, 0);
+        for (index, block) in self.blocks.iter_mut().enumerate() {
+            let cuts = block.cuts.clone();
+            for at in cuts {
+                let working = self.cuts[at];
+                if working.is_small(RETIRED_WEIGHT, unit) && !working.has_returned {
+                    self.retired.push((index, working));
+                } else {
+                    self.cuts[next] = working;
+                    next += 1;
+                }
+            }
+            block.cuts = from..next;
+            from = next;
+        }
+        self.cuts.truncate(next);
+    }
+
+    /// Calls back the cuts that are cheaper than all others of their component, by the last prices. Their products of weight
+    /// and slack are the mean of all.
+    fn call_back(&mut self, bundle: &ComponentBundle, gap: f64) {
+        let product = gap / (self.cuts.len() + self.bounds.len()).max(1) as f64;
+        let is_cheaper = |(block, cut): &(usize, Working)| cut.slope + cut.error < self.least[*block];
+        let (back, retired): (Vec<_>, Vec<_>) = self.retired.drain(..).partition(is_cheaper);
+        self.retired = retired;
+        if back.is_empty() {
+            return;
+        }
+        let cost = |block: &Block, cut: &Working| {
+            bundle.product(&bundle.components()[block.component].cuts[cut.cut], &self.point) + cut.error
+        };
+        let mut cuts = Vec::with_capacity(self.cuts.len() + back.len());
+        for (index, block) in self.blocks.iter_mut().enumerate() {
+            let from = cuts.len();
+            cuts.extend_from_slice(&self.cuts[block.cuts.clone()]);
+            for (_, mut cut) in back.iter().filter(|(owner, _)| *owner == index).copied() {
+                let rent = cost(block, &cuts[from]) - cuts[from].pair.slack;
+                let slack = cost(block, &cut) - rent;
+                // All slacks of the component grow if that one is too small for its weight.
+                let missing = (product * (cuts.len() - from + 1) as f64 - slack).max(0.0);
+                cuts[from..].iter_mut().for_each(|other| other.pair.widen(missing));
+                (cut.pair, cut.has_returned) = (Pair::new(product / (slack + missing), slack + missing), true);
+                cuts.push(cut);
+            }
+            block.cuts = from..cuts.len();
+        }
+        self.cuts = cuts;
+    }
+
+    /// Writes and factors the matrix, and the combinations of cuts that go with it.
     fn write_matrix(&mut self, bundle: &ComponentBundle, patience: &Patience<'_>) -> Option<()> {
         let dim = self.point.len();
         let is_over = |products: usize| patience.is_over_after(products / PRODUCTS_PER_READ);
         self.matrix.reset(dim, &is_over)?;
+        self.combinations.reset(dim);
+        self.work += PASSES * self.pass_work(bundle, self.cuts.len());
         if let Some(rows) = self.rows.take() {
-            self.work += Work::dense(bundle).sum();
-            let is_complete = self.add_dense_differences(&rows, bundle.metric(), &is_over);
+            let is_complete = self.add_dense_differences(&rows, bundle, &is_over);
             self.rows = Some(rows);
             is_complete?;
         } else {
-            self.work += Work::sparse(bundle).passes;
             self.add_sparse_differences(bundle, patience)?;
         }
         let more = 1.0 + 0.5 * if self.rows.is_some() { self.columns.left_out } else { 0.0 };
@@ -487,6 +694,8 @@ impl Interior {
 
     /// Adds the products of differences to a zero matrix, entry by entry.
     fn add_sparse_differences(&mut self, bundle: &ComponentBundle, patience: &Patience<'_>) -> Option<()> {
+        let data = Data { bundle, rows: None };
+        let Combinations { means, lift, .. } = &mut self.combinations;
         let mut products = 0;
         for block in &self.blocks {
             let component = &bundle.components()[block.component];
@@ -513,6 +722,10 @@ impl Interior {
             let sum: f64 = cuts.iter().map(|cut| cut.pair.ratio()).sum();
             products += self.total.add_square(-1.0 / sum, &mut self.matrix);
             self.total.clear();
+            self.scratch.set(cuts, |cut| cut.pair.ratio() / sum);
+            data.add(block, cuts, &self.scratch, means);
+            self.scratch.set_centred(cuts, |cut| cut.pair.inverse);
+            data.add(block, cuts, &self.scratch, lift);
         }
         self.work += PRODUCT_WORK * products as f64;
         Some(())
@@ -520,20 +733,31 @@ impl Interior {
 
     /// Adds the same products to a zero matrix by dense columns, where most coordinates have entries. The sum of a
     /// component is that of `v_i (g_i - m)(g_i - m)'` with the mean `m = sum_i v_i g_i / sum_i v_i`.
-    fn add_dense_differences(&mut self, rows: &Rows, metric: &[f64], is_over: &dyn Fn(usize) -> bool) -> Option<()> {
-        let dim = metric.len();
-        let Self { blocks, cuts, columns, matrix, .. } = self;
-        columns.reset(metric);
+    fn add_dense_differences(
+        &mut self,
+        rows: &Rows,
+        bundle: &ComponentBundle,
+        is_over: &dyn Fn(usize) -> bool,
+    ) -> Option<()> {
+        let dim = self.point.len();
+        let Self { blocks, cuts, columns, matrix, combinations, scratch, .. } = self;
+        columns.reset(bundle.metric());
         let held: Vec<usize> = (0..dim).filter(|&at| self.is_held[at]).collect();
         for block in &*blocks {
-            let sum: f64 = cuts[block.cuts.clone()].iter().map(|cut| cut.pair.ratio()).sum();
-            columns.mean.fill(0.0);
-            for at in block.cuts.clone() {
-                add_scaled(&mut columns.mean, cuts[at].pair.ratio() / sum, rows.row(at));
+            let cuts = &cuts[block.cuts.clone()];
+            let sum: f64 = cuts.iter().map(|cut| cut.pair.ratio()).sum();
+            columns.mean.0.fill(Eight::splat(0.0));
+            scratch.set(cuts, |cut| cut.pair.ratio() / sum);
+            rows.add_combination(&scratch.weights, &mut columns.mean);
+            add_scaled(combinations.means.numbers_mut(dim), 1.0, columns.mean.numbers(dim));
+            if cuts.len() == 1 {
+                continue;
             }
-            for at in block.cuts.clone() {
+            scratch.set_centred(cuts, |cut| cut.pair.inverse);
+            rows.add_combination(&scratch.weights, &mut combinations.lift);
+            for cut in cuts {
                 let numbers = columns.numbers.numbers_mut(dim);
-                write_difference(numbers, cuts[at].pair.ratio().sqrt(), rows.row(at), &columns.mean);
+                write_difference(numbers, cut.pair.ratio().sqrt(), rows.row(cut.row), columns.mean.numbers(dim));
                 held.iter().for_each(|&at| numbers[at] = 0.0);
                 columns.push(matrix, is_over)?;
             }
@@ -542,33 +766,54 @@ impl Interior {
         for row in 0..dim {
             matrix.row_mut(row)[..=row].iter_mut().for_each(|entry| *entry = -*entry);
         }
+        let (numbers, size) = ((self.cuts.len() * dim) as f64, (dim * dim) as f64);
+        self.work += COLUMN_PASSES * WRITE_WORK * numbers + FACTOR_WORK * 0.5 * size * self.columns.used as f64;
         Some(())
     }
 
     /// Finds the changes of a step by a predictor and up to two correctors. Returns the length of the step.
     fn find_step(&mut self, bundle: &ComponentBundle, patience: &Patience<'_>) -> Option<f64> {
+        let dim = self.point.len();
         let count = (self.cuts.len() + self.bounds.len()).max(1) as f64;
         let mean = self.gap() / count;
         self.pairs_mut().for_each(|pair| pair.aim_at(0.0, false));
-        let step = self.find_changes(bundle, patience)?.min(1.0);
+        self.combinations.sum.0.clone_from(&self.combinations.means.0);
+        let step = self.find_changes(bundle, true, patience)?.min(1.0);
         let after: f64 = self.pairs().map(|pair| pair.product_after(step)).sum::<f64>() / count;
         let aim = mean * (after / mean).powi(3);
         self.pairs_mut().for_each(|pair| pair.aim_at(aim, true));
-        let step = (SHARE * self.find_changes(bundle, patience)?).min(1.0);
+        let Combinations { lift, second, sum, .. } = &mut self.combinations;
+        add_scaled(sum.numbers_mut(dim), aim, lift.numbers(dim));
+        add_scaled(sum.numbers_mut(dim), 1.0, second.numbers(dim));
+        let step = (SHARE * self.find_changes(bundle, false, patience)?).min(1.0);
         if step >= LONG { Some(step) } else { self.lengthen(bundle, step, aim, patience) }
     }
 
     /// Corrects the changes of a step that is short because some products of weights and slacks are far from the others.
     /// Keeps the changes if the step does not become longer. Returns the length of the step.
     fn lengthen(&mut self, bundle: &ComponentBundle, step: f64, aim: f64, patience: &Patience<'_>) -> Option<f64> {
+        let dim = self.point.len();
         let mut before = std::mem::take(&mut self.before);
         before.clear();
         before.extend(self.pairs());
         let change = self.change.clone();
         let target = (step + LONGER).min(1.0);
         self.pairs_mut().for_each(|pair| pair.balance(target, (BALANCED.0 * aim, BALANCED.1 * aim)));
-        self.work += PASSES_FOR_CHANGES / PASSES * self.work_on(bundle).passes;
-        let longer = (SHARE * self.find_changes(bundle, patience)?).min(1.0);
+        self.work += MORE_PASSES * self.pass_work(bundle, self.cuts.len());
+        let Self { cuts, blocks, rows, scratch, combinations, .. } = self;
+        let data = Data { bundle, rows: rows.as_ref() };
+        for block in &*blocks {
+            let (cuts, before) = (&cuts[block.cuts.clone()], &before[block.cuts.clone()]);
+            let mut old = before.iter();
+            let by = |cut: &Working| old.next().map_or(0.0, |old| (cut.pair.aim - old.aim) * cut.pair.inverse);
+            if scratch.set_centred(cuts, by) {
+                data.add(block, cuts, scratch, &mut combinations.sum);
+            }
+            if patience.is_over_after(cuts.len() * dim) {
+                return None;
+            }
+        }
+        let longer = (SHARE * self.find_changes(bundle, false, patience)?).min(1.0);
         if longer < step {
             self.change = change;
             self.pairs_mut().zip(&before).for_each(|(pair, old)| *pair = *old);
@@ -577,49 +822,57 @@ impl Interior {
         Some(longer.max(step))
     }
 
-    /// Work of a step, with cuts as they are stored here.
-    fn work_on(&self, bundle: &ComponentBundle) -> Work {
-        if self.rows.is_some() { Work::dense(bundle) } else { Work::sparse(bundle) }
+    /// Work of a pass over some cuts, as they are stored here.
+    fn pass_work(&self, bundle: &ComponentBundle, cuts: usize) -> f64 {
+        let cuts = cuts as f64;
+        match &self.rows {
+            Some(_) => NUMBER_WORK * cuts * self.point.len() as f64,
+            None => ENTRY_WORK * bundle.size() as f64 * cuts / bundle.len().max(1) as f64,
+        }
     }
 
-    /// Solves for the changes that lead to the aims of all pairs. Returns the longest step within the bounds.
-    fn find_changes(&mut self, bundle: &ComponentBundle, patience: &Patience<'_>) -> Option<f64> {
-        for block in &self.blocks {
-            let missing = self.missing(block);
-            for working in &mut self.cuts[block.cuts.clone()] {
-                working.factor = working.pair.lead() + working.pair.ratio() * missing;
-            }
-        }
-        self.add_up(bundle, |cut| cut.pair.weight + cut.factor, patience)?;
-        let residual = self.sum.iter().zip(&self.point).zip(bundle.metric());
+    /// Solves for the changes that lead to the aims of all pairs, from the combination of these aims. Returns the longest
+    /// step within the bounds. A predictor also combines the products of the changes.
+    fn find_changes(&mut self, bundle: &ComponentBundle, is_predictor: bool, patience: &Patience<'_>) -> Option<f64> {
+        let dim = self.point.len();
+        let sums = self.fixed.iter().zip(self.combinations.sum.numbers(dim)).zip(&self.point).zip(bundle.metric());
         self.change.clear();
-        self.change.extend(residual.map(|((sum, point), metric)| sum - point / metric));
+        self.change.extend(sums.map(|(((fixed, sum), point), metric)| fixed + sum - point / metric));
         for bound in &self.bounds {
-            self.change[bound.at] += bound.sign * (bound.pair.weight + bound.pair.lead());
+            self.change[bound.at] += bound.sign * bound.pair.wanted();
         }
         self.change.iter_mut().zip(&self.is_held).filter(|(_, held)| **held).for_each(|(entry, _)| *entry = 0.0);
         self.matrix.solve(&mut self.change);
-        self.follow(bundle, patience)?;
+        self.vector.numbers_mut(dim).copy_from_slice(&self.change);
+        self.follow(bundle, is_predictor, patience)?;
         // The first pair with a bound at zero ends the step.
         Some(self.pairs().map(Pair::decrease).fold(0.0, f64::max).recip())
     }
 
-    /// The change of a component's `u`, without the part of the point: it makes its weights add up to 1.
-    fn missing(&self, block: &Block) -> f64 {
-        let cuts = &self.cuts[block.cuts.clone()];
-        let weights: f64 = cuts.iter().map(|cut| cut.pair.weight + cut.pair.lead()).sum();
-        (1.0 - weights) / cuts.iter().map(|cut| cut.pair.ratio()).sum::<f64>()
-    }
-
     /// Computes the changes of all pairs from the change of the point.
-    fn follow(&mut self, bundle: &ComponentBundle, patience: &Patience<'_>) -> Option<()> {
-        self.multiply(bundle, |interior| &interior.change, patience)?;
-        for block in &self.blocks {
-            let missing = self.missing(block);
-            let cuts = &mut self.cuts[block.cuts.clone()];
-            let ratios: f64 = cuts.iter().map(|cut| cut.pair.ratio()).sum();
-            let mean = cuts.iter().map(|cut| cut.pair.ratio() * cut.slope).sum::<f64>() / ratios;
-            cuts.iter_mut().for_each(|cut| cut.pair.change(cut.slope - mean - missing));
+    fn follow(&mut self, bundle: &ComponentBundle, is_predictor: bool, patience: &Patience<'_>) -> Option<()> {
+        let dim = self.point.len();
+        let Self { cuts, blocks, rows, scratch, combinations, vector, .. } = self;
+        let data = Data { bundle, rows: rows.as_ref() };
+        for block in &*blocks {
+            let cuts = &mut cuts[block.cuts.clone()];
+            data.multiply(block, cuts, vector, scratch);
+            // The change of `u` makes the weights add up to 1.
+            let (mut missing, mut ratios) = (1.0, 0.0);
+            for cut in &*cuts {
+                let ratio = cut.pair.ratio();
+                missing += ratio * cut.slope - cut.pair.wanted();
+                ratios += ratio;
+            }
+            let rise = missing / ratios;
+            cuts.iter_mut().for_each(|cut| cut.pair.change(cut.slope - rise));
+            if is_predictor {
+                scratch.set_centred(cuts, |cut| -cut.pair.second() * cut.pair.inverse);
+                data.add(block, cuts, scratch, &mut combinations.second);
+            }
+            if patience.is_over_after(cuts.len() * dim) {
+                return None;
+            }
         }
         self.bounds.iter_mut().for_each(|bound| bound.pair.change(bound.sign * self.change[bound.at]));
         Some(())
@@ -630,57 +883,20 @@ impl Interior {
         self.point.iter_mut().zip(&self.change).for_each(|(point, change)| *point += step * change);
     }
 
-    /// Computes `s` of some weights.
-    fn add_up(
-        &mut self,
-        bundle: &ComponentBundle,
-        weight: impl Fn(&Working) -> f64,
-        patience: &Patience<'_>,
-    ) -> Option<()> {
-        self.sum.clone_from(&self.fixed);
-        if let Some(rows) = &mut self.rows {
-            add_scaled(&mut self.sum, 1.0, rows.combination(self.cuts.iter().map(weight)));
-            return (!patience.is_over_after(rows.len())).then_some(());
-        }
-        for block in &self.blocks {
-            let component = &bundle.components()[block.component];
-            let mut entries = 0;
-            for working in &self.cuts[block.cuts.clone()] {
-                let cut = &component.cuts[working.cut];
-                bundle.add_to(cut, weight(working), &mut self.sum);
-                entries += bundle.subgradient(cut).0.len();
-            }
-            if patience.is_over_after(entries) {
+    /// Computes the slopes of all cuts: their products with the vector.
+    fn multiply(&mut self, bundle: &ComponentBundle, patience: &Patience<'_>) -> Option<()> {
+        let dim = self.point.len();
+        let Self { cuts, blocks, rows, scratch, vector, retired, .. } = self;
+        let data = Data { bundle, rows: rows.as_ref() };
+        for block in &*blocks {
+            data.multiply(block, &mut cuts[block.cuts.clone()], vector, scratch);
+            if patience.is_over_after(block.cuts.len() * dim) {
                 return None;
             }
         }
-        Some(())
-    }
-
-    /// Computes the slopes of all cuts: their products with a vector.
-    fn multiply(
-        &mut self,
-        bundle: &ComponentBundle,
-        vector: impl Fn(&Self) -> &Vec<f64>,
-        patience: &Patience<'_>,
-    ) -> Option<()> {
-        if let Some(mut rows) = self.rows.take() {
-            let products = rows.products(vector(self));
-            self.cuts.iter_mut().zip(products).for_each(|(working, product)| working.slope = *product);
-            let is_over = patience.is_over_after(rows.len());
-            self.rows = Some(rows);
-            return (!is_over).then_some(());
-        }
-        for block in 0..self.blocks.len() {
-            let Block { component, cuts } = self.blocks[block].clone();
-            let component = &bundle.components()[component];
-            let mut entries = 0;
-            for at in cuts {
-                let cut = &component.cuts[self.cuts[at].cut];
-                self.cuts[at].slope = bundle.product(cut, vector(self));
-                entries += bundle.subgradient(cut).0.len();
-            }
-            if patience.is_over_after(entries) {
+        for (block, cut) in retired {
+            data.multiply(&blocks[*block], std::slice::from_mut(cut), vector, scratch);
+            if patience.is_over_after(dim) {
                 return None;
             }
         }
@@ -698,7 +914,7 @@ impl Interior {
         patience: &Patience<'_>,
     ) -> Option<bool> {
         let unit = start.promised / self.blocks.len().max(1) as f64;
-        self.share_out(|pair| pair.weight > SMALL_WEIGHT || pair.weight * unit >= pair.slack);
+        self.share_out(|cut| !cut.is_small(SMALL_WEIGHT, unit));
         let mut is_solved = self.gap_of_shares(bundle, start, patience)? <= start.goal;
         if !is_solved && or_all {
             self.share_out(|_| true);
@@ -710,43 +926,74 @@ impl Interior {
         Some(is_solved)
     }
 
-    /// Sets the factors to shares that add up to 1 in each component: the weights of kept pairs, and 0 for the others.
-    fn share_out(&mut self, is_kept: impl Fn(&Pair) -> bool) {
+    /// Sets shares that add up to 1 in each component: the weights of kept cuts, and 0 for the others.
+    fn share_out(&mut self, is_kept: impl Fn(&Working) -> bool) {
         for block in &self.blocks {
             let cuts = &mut self.cuts[block.cuts.clone()];
-            let total: f64 = cuts.iter().filter(|cut| is_kept(&cut.pair)).map(|cut| cut.pair.weight).sum();
-            cuts.iter_mut().for_each(|cut| cut.factor = if is_kept(&cut.pair) { cut.pair.weight / total } else { 0.0 });
+            let total: f64 = cuts.iter().filter(|cut| is_kept(cut)).map(|cut| cut.pair.weight).sum();
+            cuts.iter_mut().for_each(|cut| cut.share = if is_kept(cut) { cut.pair.weight / total } else { 0.0 });
         }
     }
 
-    /// The gap of the shares.
+    /// The gap of the shares, among all cuts.
     fn gap_of_shares(&mut self, bundle: &ComponentBundle, start: &Start<'_>, patience: &Patience<'_>) -> Option<f64> {
-        self.work += PASSES_FOR_CHANGES / PASSES * self.work_on(bundle).passes;
-        self.add_up(bundle, |cut| cut.factor, patience)?;
-        self.rounded.resize(self.sum.len(), 0.0);
-        start.caps.clip_all(&self.sum, &mut self.rounded);
-        self.rounded.iter_mut().zip(bundle.metric()).for_each(|(entry, metric)| *entry *= metric);
-        self.multiply(bundle, |interior| &interior.rounded, patience)?;
-        let mut gap = 0.0;
-        for block in &self.blocks {
-            let (mut mean, mut least) = (0.0, f64::INFINITY);
-            for working in &self.cuts[block.cuts.clone()] {
-                let cost = working.slope + working.error;
-                mean += working.factor * cost;
-                least = cost.min(least);
+        let dim = self.point.len();
+        self.work += MORE_PASSES * self.pass_work(bundle, self.cuts.len()) + self.pass_work(bundle, self.retired.len());
+        let Self { cuts, blocks, rows, scratch, combinations, .. } = self;
+        let data = Data { bundle, rows: rows.as_ref() };
+        let sum = &mut combinations.sum;
+        *sum = Padded::of(&self.fixed);
+        for block in &*blocks {
+            let cuts = &cuts[block.cuts.clone()];
+            scratch.set(cuts, |cut| cut.share);
+            data.add(block, cuts, scratch, sum);
+            if patience.is_over_after(cuts.len() * dim) {
+                return None;
             }
-            gap += mean - least;
         }
-        Some(gap)
+        let rounded = self.vector.numbers_mut(dim);
+        start.caps.clip_all(sum.numbers(dim), rounded);
+        rounded.iter_mut().zip(bundle.metric()).for_each(|(entry, metric)| *entry *= metric);
+        self.multiply(bundle, patience)?;
+        let cost = |cut: &Working| cut.slope + cut.error;
+        let of = |block: &Block| self.cuts[block.cuts.clone()].iter();
+        let mean: f64 = self.blocks.iter().flat_map(of).map(|cut| cut.share * cost(cut)).sum();
+        self.least.clear();
+        self.least.extend(self.blocks.iter().map(|block| of(block).map(cost).fold(f64::INFINITY, f64::min)));
+        let mut least = self.least.clone();
+        self.retired.iter().for_each(|(block, cut)| least[*block] = least[*block].min(cost(cut)));
+        Some(mean - least.iter().sum::<f64>())
     }
 
     /// Writes the shares to the bundle.
     fn write_shares(&self, bundle: &mut ComponentBundle) {
+        for (index, cut) in &self.retired {
+            bundle.cuts_mut(self.blocks[*index].component)[cut.cut].weight = 0.0;
+        }
         for block in &self.blocks {
             let cuts = bundle.cuts_mut(block.component);
-            self.cuts[block.cuts.clone()].iter().for_each(|cut| cuts[cut.cut].weight = cut.factor);
+            self.cuts[block.cuts.clone()].iter().for_each(|cut| cuts[cut.cut].weight = cut.share);
         }
     }
+}
+
+/// The slack of the cheapest cut with which the weights `product / slack` of a component add up to 1. Newton's method on
+/// their sum, which is convex and decreasing, never goes beyond it.
+fn first_slack(cuts: &[Working], least: f64, product: f64) -> f64 {
+    let mut slack = product;
+    for _ in 0..MOST_TRIALS {
+        let (mut total, mut slope) = (0.0, 0.0);
+        for cut in cuts {
+            let inverse = (cut.slope - least + slack).recip();
+            total += product * inverse;
+            slope += product * inverse * inverse;
+        }
+        slack += (total - 1.0) / slope;
+        if total - 1.0 <= NEARLY {
+            break;
+        }
+    }
+    slack
 }
 
 /// The cut with the largest ratio of weight to slack.

@@ -92,6 +92,9 @@ mod components {
     /// far from 0, and a longer step promises much more.
     pub(super) const STEEP: f64 = 10.0;
     pub(super) const LONGER: f64 = 1.2;
+    /// Where `sigma` is larger than that, a trial point is nearly the minimum of the model, whatever the step length. Then its
+    /// share of the way follows the rule instead, down to this one.
+    pub(super) const LEAST_INSIDE: f64 = 0.05;
     /// Factor on the minimum of the parabola, for the new centre. The value of the centre is only an upper bound. After null
     /// steps the factor settles as step lengths do.
     pub(super) const BEYOND_PARABOLA: f64 = 1.5;
@@ -114,6 +117,8 @@ pub(crate) struct Proximity {
     growth: Growth,
     /// Whether the model has cuts of each component.
     by_component: bool,
+    /// Share of the way to the minimum of the model at which trial points are, where step lengths have no effect.
+    inside: f64,
     /// A learned rule that takes the place of `adaptive` after the first steps.
     rule: Option<StepRule>,
 }
@@ -130,6 +135,7 @@ impl Proximity {
             floor: 0.0,
             growth: Growth::default(),
             by_component: false,
+            inside: 1.0,
             rule: None,
         }
     }
@@ -194,11 +200,23 @@ impl Proximity {
         }
     }
 
+    /// Share of the way of a proposal at which its trial point is to be.
+    pub(crate) fn inside(&self, proposal: &Proposal) -> f64 {
+        if self.is_at_minimum(proposal) { self.inside } else { 1.0 }
+    }
+
+    /// Whether a proposal leads nearly to the minimum of the model, so that other step lengths would lead there, too.
+    fn is_at_minimum(&self, proposal: &Proposal) -> bool {
+        let Proposal { eta, norm_squared, sigma, is_accurate, .. } = *proposal;
+        self.by_component && is_accurate && self.settled() <= 1.0 && sigma > components::STEEP * eta * norm_squared
+    }
+
     /// Adjusts `eta` to the result of a step.
     pub(crate) fn update(&mut self, step: &Step<'_>) {
         let growth = self.growth.factor(step);
         self.run = if self.run.1 == step.is_serious { (self.run.0 + 1, self.run.1) } else { (1, step.is_serious) };
         let factor = match (self.strategy, self.by_component) {
+            (Strategy::Adaptive, true) if self.is_at_minimum(step.proposal) => self.factor_inside(step).max(growth),
             (Strategy::Adaptive, true) => self.component_factor(step).max(growth),
             (Strategy::Adaptive, false) => self.adaptive_factor(step).max(growth),
             _ => self.paper_factor(step),
@@ -278,13 +296,13 @@ impl Proximity {
     /// less, like a running mean, and grows while much longer steps promise much more. The directions of inaccurate
     /// solves allow shorter steps only.
     fn component_factor(&self, step: &Step<'_>) -> f64 {
-        use components::{BEYOND_REACH, FACTORS, LONGER, STEEP};
-        let reach = step.sight.reach.unwrap_or(1.0);
+        use components::{LONGER, STEEP};
         if self.steps == 0 {
+            let reach = step.sight.reach.unwrap_or(1.0);
             let found = if reach <= 1.0 { reach } else { secant(step) };
             return found.clamp(components::FINDING_FACTORS.0, components::FINDING_FACTORS.1);
         }
-        let factor = (BEYOND_REACH * reach).clamp(FACTORS.0, FACTORS.1).sqrt();
+        let factor = reach_factor(step);
         let settled = self.settled();
         if settled > 1.0 || factor >= LONGER || !step.proposal.is_accurate {
             return factor;
@@ -293,6 +311,22 @@ impl Proximity {
         let grows = step.is_serious && sigma < STEEP * eta * norm_squared;
         if grows { LONGER } else { factor.max(1.0 - (1.0 - factor) * settled) }
     }
+
+    /// As [`Self::component_factor`], for a trial point on the way to the minimum of the model. A smaller `eta` would hardly
+    /// move that minimum, so the share of the way follows the reach at once (in-out separation: Ben-Ameur and Neto, 2007).
+    /// `eta` grows when the whole way is too short.
+    fn factor_inside(&mut self, step: &Step<'_>) -> f64 {
+        // Without a new cut, the same way has the same minimum. Only points farther away can have one.
+        let wanted = if step.is_repeated { 1.0 } else { self.inside * reach_factor(step) };
+        self.inside = wanted.clamp(components::LEAST_INSIDE, 1.0);
+        if wanted > 1.0 { wanted } else { self.component_factor(step).min(1.0) }
+    }
+}
+
+/// The factor of a step that aims at a fixed multiple of the reach.
+fn reach_factor(step: &Step<'_>) -> f64 {
+    use components::{BEYOND_REACH, FACTORS};
+    (BEYOND_REACH * step.sight.reach.unwrap_or(1.0)).clamp(FACTORS.0, FACTORS.1).sqrt()
 }
 
 /// Growth of large steps along which the function looks linear, so that any scale is found soon. Small steps at the end
@@ -483,6 +517,25 @@ mod tests {
         assert!(after((false, 1e-3, 1.0)) > 1e-4, "{}", after((false, 1e-3, 1.0)));
         // A longer step promises more, so the length grows.
         assert!(after((true, 1e-3, 0.01)) > 10.0, "{}", after((true, 1e-3, 0.01)));
+    }
+
+    /// Where a step leads to the minimum of the model, the trial point comes closer at once. Elsewhere it is at the end.
+    #[test]
+    fn trial_points_are_inside_where_step_lengths_have_no_effect() {
+        let far = Proposal { eta: 10.0, norm_squared: 1e-3, sigma: 1.0, ..Proposal::new(1) };
+        let near = Proposal { sigma: 0.09, ..far.clone() };
+        let rough = Proposal { is_accurate: false, ..far.clone() };
+        let after = |steps: usize, reach: f64| {
+            let mut proximity = Proximity::going_on_with_components(10.0);
+            (0..steps).for_each(|_| update_with_reach(&mut proximity, (false, 1e-3, 1.0), Some(reach)));
+            [&far, &near, &rough].map(|proposal| proximity.inside(proposal))
+        };
+        // The first ten steps find the length.
+        assert_eq!(after(9, 0.2), [1.0; 3]);
+        assert_eq!(after(10, 0.2), [0.5_f64.sqrt(), 1.0, 1.0]);
+        assert!((after(11, 0.2)[0] - 0.5).abs() < 1e-12);
+        assert_eq!(after(100, 0.2), [components::LEAST_INSIDE, 1.0, 1.0]);
+        assert_eq!(after(100, 2.0), [1.0; 3]);
     }
 
     /// A method with component cuts once went on with the length of a first step that was far too long.

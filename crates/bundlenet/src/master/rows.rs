@@ -1,19 +1,16 @@
 //! Cuts as dense rows, for passes over all of them.
 
 use bundlenet_linalg::simd::{Block, blocks_for, flat, flat_mut};
-use bundlenet_linalg::vectors::{Padded, combine, dots};
+use bundlenet_linalg::vectors::{Padded, add_combination, dots_of_rows};
 
 use crate::oracle::Patience;
 
-/// Rows of numbers, padded to whole blocks, with the work space of their products and combinations.
+/// Rows of numbers, padded to whole blocks.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Rows {
     dim: usize,
     blocks: usize,
     entries: Vec<Block>,
-    vector: Padded,
-    weights: Vec<(usize, f64)>,
-    products: Vec<f64>,
 }
 
 impl Rows {
@@ -25,7 +22,6 @@ impl Rows {
         patience: &Patience<'_>,
     ) -> Option<()> {
         (self.dim, self.blocks) = (dim, blocks_for(dim));
-        self.vector = Padded::zeros(dim);
         self.entries.clear();
         for (coordinates, entries) in rows {
             let begin = self.entries.len();
@@ -39,28 +35,17 @@ impl Rows {
         Some(())
     }
 
-    /// Number of all numbers.
-    pub(super) fn len(&self) -> usize {
-        self.entries.len() / self.blocks.max(1) * self.dim
-    }
-
     pub(super) fn row(&self, index: usize) -> &[f64] {
         &flat(&self.entries[index * self.blocks..(index + 1) * self.blocks])[..self.dim]
     }
 
-    /// The weighted sum of all rows.
-    pub(super) fn combination(&mut self, weights: impl Iterator<Item = f64>) -> &[f64] {
-        self.weights.clear();
-        self.weights.extend(weights.enumerate());
-        combine(&self.entries, &self.weights, &mut self.vector.0);
-        self.vector.numbers(self.dim)
+    /// Adds a weighted sum of rows.
+    pub(super) fn add_combination(&self, weights: &[(usize, f64)], sum: &mut Padded) {
+        add_combination(&self.entries, weights, &mut sum.0);
     }
 
-    /// The products of all rows with a vector.
-    pub(super) fn products(&mut self, vector: &[f64]) -> &[f64] {
-        self.vector.numbers_mut(self.dim).copy_from_slice(vector);
-        self.products.resize(self.entries.len() / self.blocks.max(1), 0.0);
-        dots(&self.entries, &self.vector.0, &mut self.products);
-        &self.products
+    /// The products of some rows with a vector.
+    pub(super) fn products(&self, places: &[usize], vector: &Padded, products: &mut [f64]) {
+        dots_of_rows(&self.entries, places, &vector.0, products);
     }
 }

@@ -477,12 +477,12 @@ impl<P: Proposer> BundleMethod<P> {
         }
     }
 
-    /// Writes the trial point `centre - eta w`, within bounds. True if it is the centre.
+    /// Writes the trial point `centre - eta w`, or the one inside of it, within bounds. True if it is the centre.
     fn write_trial(&mut self, function: &Function<'_>) -> bool {
         let centre = &self.model.centre().point;
         let trial = &mut self.seen.point;
         trial.copy_from_slice(centre);
-        add_scaled(trial, -self.proposal.eta, self.proposal.direction.numbers(centre.len()));
+        add_scaled(trial, -self.proposal.inside * self.proposal.eta, self.proposal.direction.numbers(centre.len()));
         function.domain().project(trial);
         trial == centre
     }
@@ -521,10 +521,10 @@ impl<P: Proposer> Minimize for BundleMethod<P> {
         let (proposal, seen, centre_value) = (&self.proposal, &self.seen, self.model.centre().value);
         let sight = self.model.look(seen, proposal);
         self.is_consistent &= sight.error >= -self.tolerance * function.magnitude(self.best);
-        let is_enough = seen.value <= centre_value - SERIOUS_SHARE * proposal.decrease();
+        let is_enough = seen.value <= centre_value - SERIOUS_SHARE * proposal.promised();
         let is_serious = is_enough && seen.value < centre_value;
         let rise = seen.value - centre_value;
-        let soft_share = proposal.centre_policy.share(is_serious, rise, proposal.decrease(), sight.reach);
+        let soft_share = proposal.centre_policy.share(is_serious, rise, proposal.promised(), sight.reach);
         let share = if is_at_centre { 1.0 } else { soft_share };
         if share > 0.0 {
             self.centre_wish = if share < 1.0 { self.centre_wish.max(self.wish) } else { self.wish };
@@ -532,7 +532,7 @@ impl<P: Proposer> Minimize for BundleMethod<P> {
         // In the noise of the oracle the function may have decreased by more.
         let decrease = self.model.centre().width + seen.width - rise;
         if !self.is_stretched {
-            self.horizon.learn(proposal.eta, decrease, proposal.decrease(), centre_value);
+            self.horizon.learn(proposal.inside * proposal.eta, decrease, proposal.promised(), centre_value);
         }
         // Update bundle, centre and linearisation errors, A1:8, 10, 14, A2:12-14; then the step length, A1:10, 12.
         let is_new = self.model.update(seen, sight, share, proposal, self.pruning);

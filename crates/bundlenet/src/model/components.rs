@@ -37,6 +37,13 @@ pub(crate) struct Cut {
     primal: Option<Arc<Primal>>,
 }
 
+impl Cut {
+    /// Whether it had no weight in the last step, and was not new in it.
+    pub(crate) fn is_idle(&self) -> bool {
+        self.weight == 0.0 && self.age > 0
+    }
+}
+
 /// A component and its cuts.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Component {
@@ -727,6 +734,12 @@ impl ComponentBundle {
             cuts.iter().for_each(|cut| bundle.insert_cut(component, cut));
         }
         bundle
+    }
+
+    /// Makes all cuts a step older.
+    #[cfg(test)]
+    pub(crate) fn grow_old(&mut self) {
+        self.components.iter_mut().flat_map(|component| &mut component.cuts).for_each(|cut| cut.age += 1);
     }
 
     pub(crate) fn insert_cut(&mut self, component: usize, (subgradient, error): &SparseCut) {

@@ -12,7 +12,7 @@ mod scaling;
 
 pub(crate) use aggregated::{Bundle, Weighing};
 pub(crate) use centre::{Centre, CentrePolicy};
-pub(crate) use components::{Component, ComponentBundle, SparseCut, primal_of};
+pub(crate) use components::{Component, ComponentBundle, Cut, SparseCut, primal_of};
 pub(crate) use proposal::{Proposal, Sight, Step};
 pub(crate) use saved::{Saved, SavedCut, SavedCuts, StepLength};
 pub(crate) use scaling::Scaling;

@@ -13,7 +13,8 @@ pub(crate) struct Proposal {
     /// Places and weights `theta` of the cuts with weight. They add up to 1. Empty for cuts of components: those store
     /// their own weights.
     pub(crate) weights: Vec<(usize, f64)>,
-    /// Direction `w = sum theta_i g_i - mu`; the trial point is `centre - eta w`. With a metric `M` it is `M w`.
+    /// Direction `w = sum theta_i g_i - mu`; the trial point is `centre - eta w`, or on the way to it. With a metric `M`
+    /// it is `M w`.
     pub(crate) direction: Padded,
     /// `w`, if there is a metric.
     pub(crate) aggregate: Option<Padded>,
@@ -23,6 +24,8 @@ pub(crate) struct Proposal {
     pub(crate) sigma: f64,
     /// Whether the weights are as accurate as the master wants them. Inaccurate ones leave out cuts that matter.
     pub(crate) is_accurate: bool,
+    /// Share of the way `eta w` at which the trial point is.
+    pub(crate) inside: f64,
     /// Rule for the movement of the centre.
     pub(crate) centre_policy: CentrePolicy,
 }
@@ -37,6 +40,7 @@ impl Proposal {
             norm_squared: 0.0,
             sigma: 0.0,
             is_accurate: true,
+            inside: 1.0,
             centre_policy: CentrePolicy::Hard,
         }
     }
@@ -49,9 +53,14 @@ impl Proposal {
         proposal
     }
 
-    /// Decrease that the model predicts, `v = eta |w|^2 + sigma`.
+    /// Decrease that the model predicts at the end of the way, `v = eta |w|^2 + sigma`.
     pub(crate) fn decrease(&self) -> f64 {
         self.eta * self.norm_squared + self.sigma
+    }
+
+    /// Decrease that the model predicts at the trial point, or less: the model is convex.
+    pub(crate) fn promised(&self) -> f64 {
+        self.inside * self.decrease()
     }
 
     /// Length of a step without metric that goes as far as this one.
@@ -104,6 +113,6 @@ impl Step<'_> {
 
     /// The decrease that the model predicted.
     pub(crate) fn promised(&self) -> f64 {
-        self.proposal.decrease()
+        self.proposal.promised()
     }
 }

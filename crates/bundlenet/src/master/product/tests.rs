@@ -313,6 +313,25 @@ fn one_call_of_interior_point_steps_is_enough() {
     }
 }
 
+/// Interior-point steps begin without cuts that had no weight. Those that matter take part again.
+#[test]
+fn cuts_without_weight_are_called_back() {
+    let mut stream = Stream::new(13, "product masters", 0);
+    for index in 0..300 {
+        let case = if index == 0 { Case::large(&mut stream) } else { Case::random(&mut stream, index) };
+        let (mut bundle, mut master, patience) = (case.bundle(), master_of(None), Patience::default());
+        // At first each component has weight on its first cut.
+        bundle.grow_old();
+        master.begin(&bundle, &case.limits(), case.eta);
+        let before = master.price(&bundle, case.eta, &patience);
+        let accuracy = Accuracy { share: 1e-3, effort: Effort::OneCall };
+        master.approach(Way::Interior, &mut bundle, (case.eta, accuracy, before), &patience);
+        let after = master.price(&bundle, case.eta, &patience);
+        let allowed = accuracy.share * before.promised(case.eta) + 1e-13 * case.size();
+        assert!(after.gap <= allowed, "case {index}: {} {}, allowed {allowed}", before.gap, after.gap);
+    }
+}
+
 /// The cut of a component with entries in all variables has products with all other cuts. Where it stands does not matter.
 #[test]
 fn a_wide_component_does_not_fill_the_matrix() {
