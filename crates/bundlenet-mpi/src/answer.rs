@@ -7,6 +7,7 @@ use mpi::datatype::traits::Equivalence;
 use mpi::topology::Process;
 use mpi::traits::Source;
 
+use crate::board::Shelf;
 use crate::wire::{Columns, Numbers, Results, Run, Words};
 
 /// First word of an answer: its results are columns, it failed, or its results are records.
@@ -71,14 +72,14 @@ impl Answer {
     }
 
     /// Receives the subgradients, run by run.
-    pub(crate) fn receive_rest(&mut self, process: &Process<'_>) {
+    pub(crate) fn receive_rest(&mut self, source: &mut Rest<'_>) {
         let count = self.head(2);
         self.coordinates.resize(count, 0);
         self.entries.resize(count, 0.0);
         let mut first = 0;
         for entries in self.runs().map(|(_, entries)| entries).collect::<Vec<_>>() {
             let part = first..first + entries;
-            receive_entries(process, &mut self.coordinates[part.clone()], &mut self.entries[part]);
+            source.receive(&mut self.coordinates[part.clone()], &mut self.entries[part]);
             first += entries;
         }
     }
@@ -162,11 +163,26 @@ pub(crate) fn first_failure(answers: &[Answer]) -> Result<(), OracleError> {
     first.map_or(Ok(()), |(rank, answer)| Err(answer.failure(rank)))
 }
 
-/// Receives coordinates and entries of subgradients. There is no message if there are none.
-pub(crate) fn receive_entries(process: &Process<'_>, coordinates: &mut [u32], entries: &mut [f64]) {
-    if !entries.is_empty() {
-        process.receive_into(coordinates);
-        process.receive_into(entries);
+/// Where the subgradients of another rank come from, after the words of its answer.
+pub(crate) enum Rest<'a> {
+    Messages(Process<'a>),
+    Shelf(Shelf<'a>),
+}
+
+impl Rest<'_> {
+    /// Receives coordinates and entries of a run. There is no message if there are none.
+    pub(crate) fn receive(&mut self, coordinates: &mut [u32], entries: &mut [f64]) {
+        match self {
+            Self::Messages(process) if !entries.is_empty() => {
+                process.receive_into(coordinates);
+                process.receive_into(entries);
+            }
+            Self::Messages(_) => {}
+            Self::Shelf(shelf) => {
+                shelf.read(coordinates);
+                shelf.read(entries);
+            }
+        }
     }
 }
 

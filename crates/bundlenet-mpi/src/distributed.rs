@@ -3,21 +3,19 @@
 //! Cheap components have shares, dear ones are dealt within a call (module `deal`). This is the way of shares.
 //!
 //! Rank 0 runs the method. For each evaluation it sends one message to all: the request and the point. Every rank
-//! evaluates its share, and takes components of ranks of its machine that are late (module `claims`). It sends three
-//! messages back: values, and the coordinates and entries of all subgradients. The latter two are sent and received as
-//! they lie in memory; those that were taken from others have messages of their own. Results are put together in the
-//! order of the components, so they do not depend on the shares.
-
-use std::ops::Range;
+//! evaluates its share, and takes components of ranks of its machine that are late (module `claims`). Its answer has
+//! values, and the coordinates and entries of all subgradients. Ranks of the machine of rank 0 put it into shared memory
+//! (module `board`), others send it by messages. Results are put together in the order of the components, so they do not
+//! depend on the shares.
 
 use bundlenet::{
     Domain, Interval, Lines, Minorants, Oracle, OracleError, Parts, Primal, PrimalOracle, Sense, Solutions,
     StructuredOracle, SumOracle,
 };
-use mpi::topology::Process;
+use mpi::topology::{Process, SimpleCommunicator};
 use mpi::traits::{Communicator, Destination, Root};
 
-use crate::answer::{Answer, FAILED, Piece, first_failure, pieces, receive_entries, receive_into};
+use crate::answer::{Answer, FAILED, Piece, Rest, first_failure, pieces, receive_into};
 use crate::board::Board;
 use crate::claims::{LAST_CALL, MOST};
 use crate::deal::{deal, play};
@@ -61,10 +59,10 @@ pub fn gain(oracle: &dyn SumOracle, ranks: usize) -> f64 {
 ///
 /// Results are the same, bit by bit, as those of the oracle alone. Shares are balanced by measured times between two
 /// evaluations. Within an evaluation, a rank that has done its share goes on with components of other ranks of its
-/// machine, unless components remember their evaluations. Components of a millisecond and more are dealt within an evaluation, if ranks have one thread each:
-/// whoever is free gets the next one. Components that remember their evaluations take their memory with them
-/// ([`Parts::WithMemory`]) or stay where they are ([`Parts::InOnePlace`]). An oracle that evaluates all of its components
-/// in one call ([`Parts::Together`]) does so on rank 0 alone.
+/// machine, unless components remember their evaluations. Components of a millisecond and more are dealt within an
+/// evaluation, if ranks have one thread each: whoever is free gets the next one. Components that remember their
+/// evaluations take their memory with them ([`Parts::WithMemory`]) or stay where they are ([`Parts::InOnePlace`]). An
+/// oracle that evaluates all of its components in one call ([`Parts::Together`]) does so on rank 0 alone.
 pub struct Distributed<'a> {
     world: &'a World,
     oracle: &'a mut dyn SumOracle,
@@ -72,6 +70,8 @@ pub struct Distributed<'a> {
     /// What is left of the shares of ranks of this machine, and the number of the last call that used it.
     board: Option<Board>,
     last_call: u64,
+    /// Number of answers that each rank has given by shares.
+    number: u64,
     /// Where components were before they moved, as long as the other ranks have yet to hear of it.
     before: Option<Vec<u32>>,
     /// Whether components are dealt within a call, and their answers.
@@ -94,7 +94,7 @@ pub struct Distributed<'a> {
 impl<'a> Distributed<'a> {
     /// The sum over the ranks of a world.
     pub fn new(world: &'a World, oracle: &'a mut dyn SumOracle) -> Self {
-        let board = board_of(oracle);
+        let board = board_of(oracle, world.size());
         let mut shares = shares_of(oracle, world.size(), board.as_ref());
         // Components that remember, as MIP blocks, are dear until their times are known.
         let is_dealing = oracle.parts() == Parts::WithMemory && world.size() > 1 && can_deal();
@@ -105,6 +105,7 @@ impl<'a> Distributed<'a> {
             shares,
             board,
             last_call: 0,
+            number: 0,
             is_dealing,
             dealt: vec![],
             keeps_solutions: false,
@@ -216,18 +217,22 @@ impl<'a> Distributed<'a> {
         }
         let terms = Terms { call, board: self.board.as_ref(), ..self.terms(is_measured) };
         self.helper.evaluate(self.oracle, point, terms, &mut self.answers[0].words);
-        let world = communicator();
-        for (rank, answer) in self.answers.iter_mut().enumerate().skip(1) {
-            receive_into(&world.process_at_rank(rank_number(rank)), &mut answer.words);
-        }
+        let (world, board) = (communicator(), self.board.take());
+        self.number += 1;
+        let others = self.answers.iter_mut().enumerate().skip(1);
+        let mut sources: Vec<Rest<'_>> =
+            others.map(|(rank, answer)| receive_words(&world, board.as_ref(), (rank, self.number), answer)).collect();
         self.solutions.clear();
         self.further.clear();
-        if is_joined && self.answers.iter().all(Answer::is_plain) {
-            self.join(minorants)?;
+        let received = if is_joined && self.answers.iter().all(Answer::is_plain) {
+            self.join(minorants, &mut sources)
         } else {
             minorants.truncate(if is_joined { 0 } else { minorants.len() });
-            self.merge(which, minorants, is_measured)?;
-        }
+            self.merge(which, minorants, &mut sources, is_measured)
+        };
+        drop(sources);
+        self.board = board;
+        received?;
         self.before = self.shares.balance();
         if is_measured && self.shares.are_dear() && can_deal() {
             self.is_dealing = true;
@@ -238,21 +243,19 @@ impl<'a> Distributed<'a> {
         Ok(())
     }
 
-    /// Puts plain results one after the other. Hardly anything is copied: the own share becomes the list, and MPI writes
-    /// into its end.
-    fn join(&mut self, minorants: &mut Minorants) -> Result<(), OracleError> {
+    /// Puts plain results one after the other. The own share becomes the list, and those of other ranks are written into its
+    /// end.
+    fn join(&mut self, minorants: &mut Minorants, sources: &mut [Rest<'_>]) -> Result<(), OracleError> {
         std::mem::swap(minorants, &mut self.helper.evaluated.minorants);
         let kept = self.helper.set_aside(minorants);
         let taken = &self.helper.evaluated.minorants;
         let mut columns: Vec<Columns<'_>> = self.answers.iter().map(Answer::columns).collect();
-        let world = communicator();
         for Piece { places, rank, run, entries } in pieces(&self.answers) {
             let components = &self.helper.plan.components()[places];
             if rank > 0 {
-                let process = world.process_at_rank(rank_number(rank));
                 let is_right = minorants.push_written(components.len(), entries, |room| {
                     columns[rank].write(room.values, room.ends);
-                    receive_entries(&process, room.coordinates, room.entries);
+                    sources[rank - 1].receive(room.coordinates, room.entries);
                     true
                 });
                 is_right.then_some(()).ok_or_else(|| format!("rank {rank}: expected subgradients in order"))?;
@@ -271,12 +274,10 @@ impl<'a> Distributed<'a> {
         &mut self,
         which: Option<&[usize]>,
         minorants: &mut Minorants,
+        sources: &mut [Rest<'_>],
         is_measured: bool,
     ) -> Result<(), OracleError> {
-        let world = communicator();
-        for (rank, answer) in self.answers.iter_mut().enumerate().skip(1) {
-            answer.receive_rest(&world.process_at_rank(rank_number(rank)));
-        }
+        self.answers.iter_mut().skip(1).zip(sources).for_each(|(answer, source)| answer.receive_rest(source));
         first_failure(&self.answers)?;
         self.answers[0].copy_rest(&self.helper.evaluated.minorants, &self.helper.runs);
         // Who evaluated each component.
@@ -299,9 +300,29 @@ impl<'a> Distributed<'a> {
     }
 }
 
-/// Shared memory for components that ranks of a machine take of each other. All ranks call it.
-fn board_of(oracle: &dyn SumOracle) -> Option<Board> {
-    if oracle.parts() == Parts::Anywhere { Board::new() } else { None }
+/// Receives the words of an answer of another rank. `number` counts the answers of each rank. Returns where the rest comes
+/// from.
+fn receive_words<'a>(
+    world: &'a SimpleCommunicator,
+    board: Option<&'a Board>,
+    (rank, number): (usize, u64),
+    answer: &mut Answer,
+) -> Rest<'a> {
+    if let Some(shelf) = board.and_then(|board| board.take((rank, number), &mut answer.words)) {
+        return Rest::Shelf(shelf);
+    }
+    let process = world.process_at_rank(rank_number(rank));
+    receive_into(&process, &mut answer.words);
+    Rest::Messages(process)
+}
+
+/// Shared memory for components that ranks of a machine take of each other, and for their answers. All ranks call it.
+fn board_of(oracle: &dyn SumOracle, ranks: usize) -> Option<Board> {
+    // A rank seldom has more than twice its part of the components. A component has at most a number and a coordinate for
+    // each variable, and a few words.
+    let components = 2 * oracle.component_count().div_ceil(ranks);
+    let bytes = components.saturating_mul(12 * oracle.dim() + 64).saturating_add(4096);
+    if oracle.parts() == Parts::Anywhere { Board::new(bytes) } else { None }
 }
 
 /// The first shares, the same on every rank.
@@ -341,7 +362,8 @@ pub fn serve(world: &World, oracle: &mut dyn SumOracle) {
     let communicator = communicator();
     let root = communicator.process_at_rank(0);
     let dim = oracle.dim();
-    let board = board_of(oracle);
+    let board = board_of(oracle, world.size());
+    let mut number = 0;
     let mut shares = shares_of(oracle, world.size(), board.as_ref());
     let (mut request, mut helper, mut words) = (vec![0; HEAD + dim], Helper::default(), vec![]);
     let mut point = vec![0.0; dim];
@@ -377,23 +399,27 @@ pub fn serve(world: &World, oracle: &mut dyn SumOracle) {
         }
         helper.plan.set(shares.owners(), world.size(), (kind == SOME).then_some(&which));
         helper.evaluate(oracle, &point, terms, &mut words);
-        send_answer(&root, &words, &helper);
+        number += 1;
+        send_answer(&root, board.as_ref(), (world.rank(), number), &words, &helper);
     }
 }
 
-/// Sends an answer, and the coordinates and entries of subgradients run by run. There is no message if there are none. No
-/// message waits for the one before.
-fn send_answer(root: &Process<'_>, words: &[u64], helper: &Helper) {
+/// Puts an answer on the shelf of the rank, with the coordinates and entries of subgradients run by run. If that is not
+/// possible, sends it by messages. There is no message if there are no entries. No message waits for the one before.
+fn send_answer(root: &Process<'_>, board: Option<&Board>, at: (usize, u64), words: &[u64], helper: &Helper) {
     let minorants = &helper.evaluated.minorants;
     let (coordinates, entries) = minorants.subgradients();
     let runs = if words[0] == FAILED { &[] } else { &helper.runs[..] };
+    let parts = runs.iter().map(|run| run.entries(minorants)).filter(|part| !part.is_empty());
+    let lists = parts.map(|part| (&coordinates[part.clone()], &entries[part]));
+    if board.is_some_and(|board| board.put(at, words, lists.clone())) {
+        return;
+    }
     mpi::request::scope(|scope| {
         let answer = root.immediate_send(scope, words);
-        let parts = runs.iter().map(|run| run.entries(minorants)).filter(|part| !part.is_empty());
-        let send = |part: Range<usize>| {
-            (root.immediate_send(scope, &coordinates[part.clone()]), root.immediate_send(scope, &entries[part]))
-        };
-        let rest: Vec<_> = parts.map(send).collect();
+        let send =
+            |(coordinates, entries)| (root.immediate_send(scope, coordinates), root.immediate_send(scope, entries));
+        let rest: Vec<_> = lists.map(send).collect();
         answer.wait();
         for (coordinates, entries) in rest {
             coordinates.wait();

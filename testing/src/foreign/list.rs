@@ -53,7 +53,7 @@ impl Instance {
     }
 
     /// The same function from a random start.
-    fn from_somewhere(self, seed: u64) -> Self {
+    fn started_somewhere(self, seed: u64) -> Self {
         let (mut stream, oracle) = (Stream::new(seed, "somewhere", 0), (self.make)());
         let is_free = oracle.domain() == Domain::Free;
         let entry = |entry: f64| if is_free { entry } else { entry.abs() };
@@ -165,7 +165,7 @@ pub fn rule_instances(seeds: std::ops::Range<u64>) -> Vec<Instance> {
     }
     macro_rules! elsewhere {
         ($name:expr, $seed:expr, $make:expr) => {
-            choose($name, Box::new(move || Box::new($make))).from_somewhere($seed)
+            choose($name, Box::new(move || Box::new($make))).started_somewhere($seed)
         };
     }
     let maxima = |dim, components, lines| Sizes { dim, components, lines };
