@@ -51,25 +51,30 @@ multiversion! {
     pub fn dot(a: &[Block], b: &[Block]) -> f64 = dot_kernel;
 }
 
+/// The inner products of four rows with a vector, whose loads they share.
+#[inline(always)]
+fn four_dots<L: Lanes>([a, b, c, d]: [&[Block]; 4], vector: &[Block]) -> [f64; 4] {
+    let mut sums = [L::splat(0.0); 4];
+    for (at, number) in vector.iter().enumerate() {
+        let number = L::load(number);
+        sums[0] = sums[0].add(L::load(&a[at]).mul(number));
+        sums[1] = sums[1].add(L::load(&b[at]).mul(number));
+        sums[2] = sums[2].add(L::load(&c[at]).mul(number));
+        sums[3] = sums[3].add(L::load(&d[at]).mul(number));
+    }
+    // Not `map`: the compiler would not inline it.
+    [sums[0].sum(), sums[1].sum(), sums[2].sum(), sums[3].sum()]
+}
+
 #[inline(always)]
 fn dots_kernel<L: Lanes>(rows: &[Block], vector: &[Block], products: &mut [f64]) {
     let blocks = vector.len();
-    // Four rows at a time share the loads of the vector.
     let mut quads = rows.chunks_exact(4 * blocks);
     let (four, rest) = products.as_chunks_mut::<4>();
     for (quad, products) in quads.by_ref().zip(four) {
         let (first, second) = quad.split_at(2 * blocks);
         let ((a, b), (c, d)) = (first.split_at(blocks), second.split_at(blocks));
-        let mut sums = [L::splat(0.0); 4];
-        for (at, number) in vector.iter().enumerate() {
-            let number = L::load(number);
-            sums[0] = sums[0].add(L::load(&a[at]).mul(number));
-            sums[1] = sums[1].add(L::load(&b[at]).mul(number));
-            sums[2] = sums[2].add(L::load(&c[at]).mul(number));
-            sums[3] = sums[3].add(L::load(&d[at]).mul(number));
-        }
-        // Not `map`: the compiler would not inline it.
-        *products = [sums[0].sum(), sums[1].sum(), sums[2].sum(), sums[3].sum()];
+        *products = four_dots::<L>([a, b, c, d], vector);
     }
     for (row, product) in quads.remainder().chunks_exact(blocks).zip(rest) {
         *product = dot_kernel::<L>(row, vector);
@@ -80,19 +85,9 @@ fn dots_kernel<L: Lanes>(rows: &[Block], vector: &[Block], products: &mut [f64])
 fn dots_of_rows_kernel<L: Lanes>(rows: &[Block], places: &[usize], vector: &[Block], products: &mut [f64]) {
     let blocks = vector.len();
     let row = |place: usize| &rows[place * blocks..(place + 1) * blocks];
-    // As in `dots`.
     let ((fours, last), (four, rest)) = (places.as_chunks::<4>(), products.as_chunks_mut::<4>());
     for (&[a, b, c, d], products) in fours.iter().zip(four) {
-        let [a, b, c, d] = [row(a), row(b), row(c), row(d)];
-        let mut sums = [L::splat(0.0); 4];
-        for (at, number) in vector.iter().enumerate() {
-            let number = L::load(number);
-            sums[0] = sums[0].add(L::load(&a[at]).mul(number));
-            sums[1] = sums[1].add(L::load(&b[at]).mul(number));
-            sums[2] = sums[2].add(L::load(&c[at]).mul(number));
-            sums[3] = sums[3].add(L::load(&d[at]).mul(number));
-        }
-        *products = [sums[0].sum(), sums[1].sum(), sums[2].sum(), sums[3].sum()];
+        *products = four_dots::<L>([row(a), row(b), row(c), row(d)], vector);
     }
     last.iter().zip(rest).for_each(|(&place, product)| *product = dot_kernel::<L>(row(place), vector));
 }
