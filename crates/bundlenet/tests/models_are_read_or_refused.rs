@@ -25,14 +25,20 @@ fn files_of_older_versions_are_read() {
     let plain = Model::untrained(&Architecture { metric: Metric::Plain, ..Architecture::default() }, 0);
     let bytes = plain.to_bytes(Precision::Single).unwrap();
     let old = edited(&bytes, ",\\\"metric\\\":\\\"plain\\\"", "");
-    let old = edited(&old, "\\\"version\\\":5", "\\\"version\\\":1");
+    let old = edited(&old, "\\\"version\\\":6", "\\\"version\\\":1");
     assert_eq!(Model::from_bytes(Path::new("old"), &old).unwrap(), plain);
     let old = edited(&bytes, ",\\\"guard_steps\\\":0", "");
-    let old = edited(&old, "\\\"version\\\":5", "\\\"version\\\":3");
+    let old = edited(&old, "\\\"version\\\":6", "\\\"version\\\":3");
     assert_eq!(Model::from_bytes(Path::new("old"), &old).unwrap(), plain);
-    // A guard of version 4 has no ranges of starts: it knows all of them. The new file says so.
+    // The centre of a guard of version 5 stays after null steps.
     let general = Model::general().to_bytes(Precision::Half).unwrap();
-    let old = edited(&general, "\\\"version\\\":5", "\\\"version\\\":4");
+    let old = edited(&general, "\\\"version\\\":6", "\\\"version\\\":5");
+    let old = Model::from_bytes(Path::new("old"), &old).unwrap();
+    let rule = Model::general().guard_rule().unwrap();
+    assert!(rule.follow > 0.0);
+    assert_eq!(old.guard_rule(), Some(bundlenet::train::GuardRule { follow: 0.0, ..rule }));
+    // A guard of version 4 has no ranges of starts: it knows all of them. The new file says so.
+    let old = edited(&general, "\\\"version\\\":6", "\\\"version\\\":4");
     let old = Model::from_bytes(Path::new("old"), &old).unwrap();
     assert_ne!(old, *Model::general());
     assert_eq!(Model::from_bytes(Path::new("new"), &old.to_bytes(Precision::Half).unwrap()).unwrap(), old);
@@ -45,8 +51,8 @@ fn wrong_checkpoints_get_clear_errors() {
     let bytes = Model::untrained(&Architecture::default(), 0).to_bytes(Precision::Single).unwrap();
     assert!(message(&bytes[..bytes.len() - 4]).contains("safetensors format"));
     let edited = |from: &str, to: &str| message(&edited(&bytes, from, to));
-    let version = edited("\\\"version\\\":5", "\\\"version\\\":7");
-    assert_eq!(version, "m.safetensors: expected checkpoint version 1 to 5, found version 7");
+    let version = edited("\\\"version\\\":6", "\\\"version\\\":7");
+    assert_eq!(version, "m.safetensors: expected checkpoint version 1 to 6, found version 7");
     let shape = edited("\\\"hidden\\\":8", "\\\"hidden\\\":9");
     assert!(shape.contains("expected tensor lstm.weight_ih_l0 of shape [108, 16], found shape [96, 16]"), "{shape}");
     // Sizes that would take gigabytes are refused before any memory is taken.
