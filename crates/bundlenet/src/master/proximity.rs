@@ -146,6 +146,11 @@ impl Proximity {
         Self { rule: Some(rule), ..self }
     }
 
+    /// Keeps trial points at the end of the way, in a run that begins with the cuts of another.
+    pub(crate) fn never_inside(self) -> Self {
+        Self { inside: None, ..self }
+    }
+
     /// Sets the numbers of consecutive serious and null steps before `eta` grows or shrinks.
     pub(crate) fn with_patience(self, serious: usize, null: usize) -> Self {
         Self { required: (serious, null), ..self }
