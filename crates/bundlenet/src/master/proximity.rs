@@ -117,9 +117,8 @@ pub(crate) struct Proximity {
     growth: Growth,
     /// Whether the model has cuts of each component.
     by_component: bool,
-    /// Share of the way to the minimum of the model at which trial points are, where step lengths have no effect. `None` in
-    /// runs that go on from others: the minimum of a model with many cuts tells more.
-    inside: Option<f64>,
+    /// Share of the way to the minimum of the model at which trial points are, where step lengths have no effect.
+    inside: f64,
     /// A learned rule that takes the place of `adaptive` after the first steps.
     rule: Option<StepRule>,
 }
@@ -136,7 +135,7 @@ impl Proximity {
             floor: 0.0,
             growth: Growth::default(),
             by_component: false,
-            inside: None,
+            inside: 1.0,
             rule: None,
         }
     }
@@ -144,11 +143,6 @@ impl Proximity {
     /// Sets a learned rule for the steps after the scale is found.
     pub(crate) fn with_rule(self, rule: StepRule) -> Self {
         Self { rule: Some(rule), ..self }
-    }
-
-    /// Keeps trial points at the end of the way, in a run that begins with the cuts of another.
-    pub(crate) fn never_inside(self) -> Self {
-        Self { inside: None, ..self }
     }
 
     /// Sets the numbers of consecutive serious and null steps before `eta` grows or shrinks.
@@ -164,7 +158,7 @@ impl Proximity {
     /// `adaptive` for cuts of each component. They allow longer steps.
     pub(crate) fn for_components(start: &[f64], value: f64, eta: Option<f64>) -> Self {
         let eta = eta.unwrap_or_else(|| first_length(start, value, components::START));
-        Self { by_component: true, inside: Some(1.0), ..Self::new(Strategy::Adaptive, eta) }
+        Self { by_component: true, ..Self::new(Strategy::Adaptive, eta) }
     }
 
     /// `adaptive` with a step length that was found before.
@@ -208,13 +202,13 @@ impl Proximity {
 
     /// Share of the way of a proposal at which its trial point is to be.
     pub(crate) fn inside(&self, proposal: &Proposal) -> f64 {
-        self.inside.filter(|_| self.is_at_minimum(proposal)).unwrap_or(1.0)
+        if self.is_at_minimum(proposal) { self.inside } else { 1.0 }
     }
 
     /// Whether a proposal leads nearly to the minimum of the model, so that other step lengths would lead there, too.
     fn is_at_minimum(&self, proposal: &Proposal) -> bool {
         let Proposal { eta, norm_squared, sigma, is_accurate, .. } = *proposal;
-        is_accurate && self.settled() <= 1.0 && sigma > components::STEEP * eta * norm_squared
+        self.by_component && is_accurate && self.settled() <= 1.0 && sigma > components::STEEP * eta * norm_squared
     }
 
     /// Adjusts `eta` to the result of a step.
@@ -222,10 +216,8 @@ impl Proximity {
         let growth = self.growth.factor(step);
         self.run = if self.run.1 == step.is_serious { (self.run.0 + 1, self.run.1) } else { (1, step.is_serious) };
         let factor = match (self.strategy, self.by_component) {
-            (Strategy::Adaptive, true) => match self.inside.filter(|_| self.is_at_minimum(step.proposal)) {
-                Some(inside) => self.factor_inside(inside, step).max(growth),
-                None => self.component_factor(step).max(growth),
-            },
+            (Strategy::Adaptive, true) if self.is_at_minimum(step.proposal) => self.factor_inside(step).max(growth),
+            (Strategy::Adaptive, true) => self.component_factor(step).max(growth),
             (Strategy::Adaptive, false) => self.adaptive_factor(step).max(growth),
             _ => self.paper_factor(step),
         };
@@ -322,12 +314,12 @@ impl Proximity {
 
     /// As [`Self::component_factor`], for a trial point on the way to the minimum of the model. A smaller `eta` would hardly
     /// move that minimum, so the share of the way follows the reach at once (in-out separation: Ben-Ameur and Neto, 2007).
-    /// `eta` grows when the whole way is too short.
-    fn factor_inside(&mut self, inside: f64, step: &Step<'_>) -> f64 {
+    /// A larger `eta` would not move it, either, and would be far too long for a warm start.
+    fn factor_inside(&mut self, step: &Step<'_>) -> f64 {
         // Without a new cut, the same way has the same minimum. Only points farther away can have one.
-        let wanted = if step.is_repeated { 1.0 } else { inside * reach_factor(step) };
-        self.inside = Some(wanted.clamp(components::LEAST_INSIDE, 1.0));
-        if wanted > 1.0 { wanted } else { self.component_factor(step).min(1.0) }
+        let wanted = if step.is_repeated { 1.0 } else { self.inside * reach_factor(step) };
+        self.inside = wanted.clamp(components::LEAST_INSIDE, 1.0);
+        self.component_factor(step).min(1.0)
     }
 }
 
@@ -534,21 +526,16 @@ mod tests {
         let near = Proposal { sigma: 0.09, ..far.clone() };
         let rough = Proposal { is_accurate: false, ..far.clone() };
         let after = |steps: usize, reach: f64| {
-            [Proximity::for_components(&[0.0], 0.0, Some(10.0)), Proximity::going_on_with_components(10.0)].map(
-                |mut proximity| {
-                    (0..steps).for_each(|_| update_with_reach(&mut proximity, (false, 1e-3, 1.0), Some(reach)));
-                    [&far, &near, &rough].map(|proposal| proximity.inside(proposal))
-                },
-            )
+            let mut proximity = Proximity::going_on_with_components(10.0);
+            (0..steps).for_each(|_| update_with_reach(&mut proximity, (false, 1e-3, 1.0), Some(reach)));
+            [&far, &near, &rough].map(|proposal| proximity.inside(proposal))
         };
         // The first ten steps find the length.
-        assert_eq!(after(10, 0.2)[0], [1.0; 3]);
-        assert_eq!(after(11, 0.2)[0], [0.5_f64.sqrt(), 1.0, 1.0]);
-        assert!((after(12, 0.2)[0][0] - 0.5).abs() < 1e-12);
-        assert_eq!(after(100, 0.2)[0], [components::LEAST_INSIDE, 1.0, 1.0]);
-        assert_eq!(after(100, 2.0)[0], [1.0; 3]);
-        // A run that goes on from another has all of its trial points at the end of the way.
-        assert_eq!(after(100, 0.2)[1], [1.0; 3]);
+        assert_eq!(after(9, 0.2), [1.0; 3]);
+        assert_eq!(after(10, 0.2), [0.5_f64.sqrt(), 1.0, 1.0]);
+        assert!((after(11, 0.2)[0] - 0.5).abs() < 1e-12);
+        assert_eq!(after(100, 0.2), [components::LEAST_INSIDE, 1.0, 1.0]);
+        assert_eq!(after(100, 2.0), [1.0; 3]);
     }
 
     /// A method with component cuts once went on with the length of a first step that was far too long.

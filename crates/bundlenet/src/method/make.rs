@@ -127,9 +127,6 @@ impl Maker<'_, '_> {
         let unit = bundle.metric_unit();
         let inherited_eta = inherited.as_ref().and_then(|inherited| inherited.step_length?.eta(unit));
         let proximity = match (settings.strategy, settings.eta0.or(inherited_eta)) {
-            (Strategy::Adaptive, eta0) if inherited.is_some() => {
-                Proximity::for_components(&start.point, start.value, eta0).never_inside()
-            }
             (Strategy::Adaptive, eta0) => Proximity::for_components(&start.point, start.value, eta0),
             (strategy, eta0) => Proximity::new(strategy, eta0.unwrap_or(BundleSettings::ETA)),
         };
