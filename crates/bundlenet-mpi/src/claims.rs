@@ -28,7 +28,7 @@ pub(crate) enum End {
     Back,
 }
 
-/// What is left of a share. A word of an earlier call means all of it, so nobody has to prepare a call.
+/// The rest of a share. A word of an earlier call stands for the whole share, so no rank has to prepare a call.
 fn left(word: u64, call: u64, share: &Range<usize>) -> Range<usize> {
     let end = |shift: u32| usize::try_from(word >> shift & MASK).unwrap_or(0);
     if word >> (2 * BITS) == call { end(BITS)..end(0) } else { share.clone() }

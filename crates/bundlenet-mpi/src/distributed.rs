@@ -67,7 +67,7 @@ pub struct Distributed<'a> {
     world: &'a World,
     oracle: &'a mut dyn SumOracle,
     shares: Shares,
-    /// What is left of the shares of ranks of this machine, and the number of the last call that used it.
+    /// Shared memory of the ranks of this machine, and the number of the last call that used it.
     board: Option<Board>,
     last_call: u64,
     /// Number of answers that each rank has given by shares.
@@ -280,7 +280,7 @@ impl<'a> Distributed<'a> {
         self.answers.iter_mut().skip(1).zip(sources).for_each(|(answer, source)| answer.receive_rest(source));
         first_failure(&self.answers)?;
         self.answers[0].copy_rest(&self.helper.evaluated.minorants, &self.helper.runs);
-        // Who evaluated each component.
+        // The rank that evaluated each component.
         let mut ranks = self.shares.owners().to_vec();
         for (rank, answer) in self.answers.iter().enumerate() {
             let places = answer.runs().flat_map(|(places, _)| places);
