@@ -1,4 +1,4 @@
-//! The tables of `docs/scale-out.md` have the figures of their commands.
+//! The tables and the picture of `docs/scale-out.md` are those of their commands.
 
 use bundlenet_testing::pages::words;
 use bundlenet_testing::sources::workspace;
@@ -26,4 +26,17 @@ fn tables_have_the_figures_of_their_commands() {
         }
     }
     assert_eq!(count, 5 * COLUMNS.len());
+}
+
+#[test]
+fn the_picture_is_that_of_its_command() {
+    let docs = workspace().join("docs");
+    let page = std::fs::read_to_string(docs.join("scale-out.md")).unwrap();
+    let (_, command) = page.split_once("/model draw ").unwrap();
+    let (works, file) = command.split_once('>').unwrap();
+    let works = words(&works.replace("\\\n", " "));
+    let file = file.lines().next().unwrap().trim();
+    assert_eq!(works.len(), 6);
+    assert!(file.ends_with(".svg") && page.contains(&format!("]({})", file.trim_start_matches("docs/"))));
+    assert_eq!(std::fs::read_to_string(docs.with_file_name(file)).unwrap(), model::picture(&works));
 }

@@ -247,6 +247,19 @@ fn runs_and_gradients_agree() {
     assert!(failed.is_empty(), "disagree: {failed:?}");
 }
 
+/// A new version of the format also needs a look at `rollout.py`, which most machines cannot run.
+#[test]
+fn the_python_program_reads_the_present_version() {
+    let bytes = Model::untrained(&Architecture::default(), 1).to_bytes(Precision::Single).unwrap();
+    let (_, metadata) = SafeTensors::read_metadata(&bytes).unwrap();
+    let header: serde_json::Value = serde_json::from_str(&metadata.metadata().as_ref().unwrap()["bundlenet"]).unwrap();
+    let program = fs::read_to_string(SCRIPT).unwrap();
+    let (_, versions) = program.split_once("VERSIONS = (").unwrap();
+    let (versions, _) = versions.split_once(')').unwrap();
+    let version = header["version"].to_string();
+    assert!(versions.split(", ").any(|known| known == version), "{version} is not among {versions}");
+}
+
 /// The largest deviation of a gradient from another, over the size of each tensor, as in `rollout.py`.
 fn deviation(found: &Model, expected: &Model) -> f64 {
     let (found, expected) = (weights(found), weights(expected));

@@ -17,6 +17,8 @@ import torch
 from safetensors import safe_open
 from torch.nn import functional
 
+# Versions of the format that `load` reads.
+VERSIONS = (2, 3, 4, 5, 6)
 POINT_TOLERANCE = 1e-4
 GRADIENT_TOLERANCE = 1e-3
 # A tensor whose gradient is below this share of the largest is compared with the largest: a vector added to all keys
@@ -345,7 +347,7 @@ def load(path):
     with safe_open(path, framework="pt") as file:
         header = json.loads(file.metadata()["bundlenet"])
         tensors = {name: file.get_tensor(name).double() for name in file.keys()}
-    assert header["version"] in (2, 3, 4, 5), "another version of the format"
+    assert header["version"] in VERSIONS, "another version of the format"
     tensors["lstm.bias"] = tensors.pop("lstm.bias_ih_l0") + tensors.pop("lstm.bias_hh_l0")
     return header["architecture"], tensors
 
