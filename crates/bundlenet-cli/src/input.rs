@@ -3,7 +3,9 @@
 use std::collections::BTreeMap;
 use std::io::Read;
 use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
 
+use bundlenet::team::Workers;
 use bundlenet::{Error, Sense, State};
 use bundlenet_problems::unit_commitment::Formulation;
 use bundlenet_problems::{ParseError, Problem, ReadOptions, Source};
@@ -115,13 +117,33 @@ impl Instance {
     pub(crate) fn read_with_source(&self) -> Result<(Source, Problem), Failure> {
         let options = self.reading.options();
         let source = read_source(&self.file, options)?;
-        Ok((source.clone(), source.choose(options.problem)?))
+        let problem = source.clone().choose(options.problem)?;
+        self.reading.check(&problem)?;
+        Ok((source, problem))
     }
 }
 
 impl Reading {
     pub(crate) fn read(&self, file: &Path) -> Result<Problem, Failure> {
-        Ok(read_source(file, self.options())?.choose(self.problem)?)
+        let problem = read_source(file, self.options())?.choose(self.problem)?;
+        self.check(&problem)?;
+        Ok(problem)
+    }
+
+    /// Refuses options that the instance has no use for.
+    fn check(&self, problem: &Problem) -> Result<(), Failure> {
+        let given = [
+            ("--sense", self.sense.is_some(), "assignment"),
+            ("--capacity", self.capacity.is_some(), "facility-location"),
+            ("--formulation", self.formulation.is_some(), "unit-commitment"),
+        ];
+        let found = output::problem_name(problem);
+        match given.into_iter().find(|(_, is_given, family)| *is_given && *family != found) {
+            None => Ok(()),
+            Some((option, _, family)) => {
+                Err(Failure::input(format!("{option}: expected an instance of {family}, found one of {found}")))
+            }
+        }
     }
 
     fn options(&self) -> ReadOptions {
@@ -134,17 +156,36 @@ impl Reading {
     }
 }
 
+/// The name of standard input.
+const STANDARD_INPUT: &str = "-";
+
+/// Standard input of the first rank. A launcher leaves the other ones without.
+static SHARED: OnceLock<Vec<u8>> = OnceLock::new();
+
+/// Gives the standard input of the first rank to all ranks, if it is one of the files.
+pub(crate) fn share_standard_input(files: &[PathBuf], workers: &Workers) -> Result<(), Failure> {
+    if files.iter().any(|file| file == Path::new(STANDARD_INPUT)) {
+        let bytes = workers.tell(standard_input)?;
+        SHARED.get_or_init(|| bytes);
+    }
+    Ok(())
+}
+
+fn standard_input() -> Result<Vec<u8>, Failure> {
+    let mut bytes = vec![];
+    match std::io::stdin().lock().read_to_end(&mut bytes) {
+        Ok(_) => Ok(bytes),
+        Err(source) => Err(Failure::input(format!("cannot read standard input: {source}"))),
+    }
+}
+
 /// Reads a file, or standard input for `-`. Its content then tells the format.
 fn read_source(file: &Path, options: ReadOptions) -> Result<Source, Failure> {
-    if file != Path::new("-") {
+    if file != Path::new(STANDARD_INPUT) {
         return Ok(Source::read(file, options)?);
     }
-    let mut bytes = vec![];
-    std::io::stdin()
-        .lock()
-        .read_to_end(&mut bytes)
-        .map_err(|source| Failure::input(format!("cannot read standard input: {source}")))?;
-    Ok(Source::parse("-", bytes, options)?)
+    let bytes = SHARED.get().cloned().map_or_else(standard_input, Ok)?;
+    Ok(Source::parse(STANDARD_INPUT, bytes, options)?)
 }
 
 /// The name of a data set: its family if it is generated, else its folder.

@@ -11,7 +11,7 @@ use indicatif::ProgressBar;
 use serde::{Deserialize, Serialize};
 
 use crate::failure::Failure;
-use crate::input::{BlockOptions, Modes, Reading, Start, is_model, read_start};
+use crate::input::{BlockOptions, Modes, Reading, Start, is_model, read_start, share_standard_input};
 use crate::options::MethodOptions;
 use crate::ranks::Ranks;
 use crate::run::{Outcome, Progress, interrupt_flag, use_threads};
@@ -154,6 +154,7 @@ impl Solve {
         self.check_single_files()?;
         self.check_outputs()?;
         use_threads(ranks, self.threads)?;
+        share_standard_input(&self.files, &ranks.workers())?;
         let interrupt = interrupt_flag();
         let mut results = Results::default();
         let is_shown = ranks.is_leader() && !self.quiet;

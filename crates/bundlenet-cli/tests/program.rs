@@ -356,6 +356,22 @@ fn unit_commitment_has_prices() {
 }
 
 #[test]
+fn an_option_of_another_family_is_refused() {
+    let folder = Folder::new();
+    let [file] = &generated(&folder, "mc-sml-40", 1)[..] else { unreachable!() };
+    for (option, value, family) in [
+        ("--sense", "min", "assignment"),
+        ("--capacity", "5", "facility-location"),
+        ("--formulation", "chp", "unit-commitment"),
+    ] {
+        let (code, message) = failure(&[&"solve", &option, &value, file]);
+        assert_eq!(code, 2);
+        let expected = format!("{option}: expected an instance of {family}, found one of network-design");
+        assert!(message.contains(&expected), "{message}");
+    }
+}
+
+#[test]
 fn facility_location_is_a_family_like_the_others() {
     let folder = Folder::new();
     let file = folder.file("small.txt", LOCATION);

@@ -54,6 +54,20 @@ fn read(path: &Path) -> Vec<u8> {
     std::fs::read(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
 }
 
+/// A launcher gives standard input to the first rank alone.
+#[test]
+fn all_ranks_have_the_standard_input_of_the_first() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = units(folder.path());
+    let arguments = ["solve", "-", "--json", "--quiet", "--steps=10"];
+    let Output { status, stdout, stderr } =
+        mpirun(2, &arguments).stdin(std::fs::File::open(&file).unwrap()).output().unwrap();
+    assert!(status.success(), "{}", String::from_utf8_lossy(&stderr));
+    let found = timeless(&String::from_utf8(stdout).unwrap());
+    let expected = timeless(&success(&["solve", text(&file), "--json", "--quiet", "--steps=10"]));
+    assert_eq!(found["value"], expected["value"]);
+}
+
 /// A unit commitment instance whose components pay.
 fn units(folder: &Path) -> PathBuf {
     let out = folder.join("uc");
