@@ -17,8 +17,8 @@ pub(crate) struct Monitor {
     name: String,
     /// Steps after which gaps are measured.
     columns: Vec<usize>,
-    /// The network before the first update.
-    first: &'static str,
+    /// Whether the training begins with a model.
+    has_start: bool,
     picture: PathBuf,
     /// Whether the picture could be written.
     drawn: Result<(), Failure>,
@@ -41,7 +41,7 @@ impl Monitor {
         Self {
             name: settings.name.clone(),
             columns: settings.validation.steps.clone(),
-            first: if settings.start_from.is_some() { "model of start_from" } else { "untrained network" },
+            has_start: settings.start_from.is_some(),
             picture: folder.join(CURVES),
             drawn: Ok(()),
             history: vec![],
@@ -63,7 +63,11 @@ impl Monitor {
                     self.restart("optima", *total);
                 }
                 self.bar.set_position(*done as u64);
-                let next = if done == total { format!("; measuring the {}", self.first) } else { String::new() };
+                let next = match done == total {
+                    true if self.has_start => "; measuring the model of start_from",
+                    true => "; measuring the untrained network",
+                    false => "",
+                };
                 self.status = format!("{done} of {total} optima found{next}");
             }
             Event::Begin { trainer, instances: (train, validation), not_proved } => {
@@ -140,7 +144,8 @@ impl Monitor {
     fn validated(&mut self) {
         let Some(last) = self.history.last() else { return };
         let count = match (last.updates, last.generations) {
-            (0, 0) => self.first.to_string(),
+            (0, 0) if self.has_start => "model of start_from".to_string(),
+            (0, 0) => "untrained".to_string(),
             (updates, 0) => format!("{updates} updates"),
             (_, generations) => format!("{generations} generations"),
         };

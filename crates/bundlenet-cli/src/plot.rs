@@ -95,7 +95,9 @@ impl Axis {
         let (low, high) = heights.fold((f64::INFINITY, f64::NEG_INFINITY), |(a, b), x| (a.min(x), b.max(x)));
         if low <= high {
             let room = if is_logarithmic { 0.05 } else { 1e-3 * low.abs().max(high.abs()).max(1e-9) };
-            (axis.low, axis.high) = (low, high.max(low + room));
+            // Numbers that are nearly equal lie in the middle.
+            let more = 0.5 * (room - (high - low)).max(0.0);
+            (axis.low, axis.high) = (low - more, high + more);
         }
         axis
     }
@@ -168,7 +170,11 @@ impl Curve {
         let points: Vec<(f64, f64)> = numbered.map(|(index, number)| (place(index, count), axis.y(number))).collect();
         let path: Vec<String> = points.iter().map(|(x, y)| format!("{x:.1},{y:.1}")).collect();
         let path = path.join(" ");
-        let line = format!("<polyline fill=\"none\" stroke=\"{colour}\" stroke-width=\"1.8\" points=\"{path}\"/>\n");
+        let mut line =
+            format!("<polyline fill=\"none\" stroke=\"{colour}\" stroke-width=\"1.8\" points=\"{path}\"/>\n");
+        if let [(x, y)] = points[..] {
+            line += &format!("<circle cx=\"{x:.1}\" cy=\"{y:.1}\" r=\"2.5\" fill=\"{colour}\"/>\n");
+        }
         let last = self.numbers.iter().rev().flatten().next();
         let (Some((_, y)), Some(last)) = (points.last(), last) else { return line };
         let mut height = y + 4.0;

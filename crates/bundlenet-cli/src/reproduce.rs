@@ -398,6 +398,94 @@ fn spread_table(options: &Options, names: &[String], all: &[Measurement]) -> Res
 mod tests {
     use super::*;
 
+    /// A small training whose network collapses.
+    fn collapsing() -> TrainSettings {
+        let mut settings = TrainSettings::default();
+        settings.data.train = vec!["generate:ga-10-100:16:5".to_string()];
+        (settings.network.hidden, settings.network.decoder) = (4, 6);
+        settings.gradient =
+            GradientSettings { updates: 8, batch: 4, horizon: 6, rate: 3.0, ..GradientSettings::default() };
+        settings.evolution.generations = 0;
+        (settings.validation.steps, settings.validation.updates) = (vec![5, 10], 2);
+        settings
+    }
+
+    #[test]
+    fn a_collapsed_training_is_a_row_with_a_mark() {
+        let folder = tempfile::tempdir().unwrap();
+        let out = folder.path().join("out");
+        let mut tables = vec![];
+        for _ in 0..2 {
+            let (model, stopped) = trained(&Ranks, &collapsing(), &out.join("training"), None).unwrap_or_else(end);
+            assert!(stopped.as_ref().is_some_and(|reason| reason.contains("the network has collapsed")));
+            assert_eq!(model.card().updates, 0);
+            let mut options = Options::new(out.clone(), "", &[], String::new());
+            let contender = network(&model, VARIANTS[0].2).unwrap_or_else(end);
+            options.trainings.push(Training {
+                data_set: "ga-10-100".to_string(),
+                method: contender.name.clone(),
+                folder: out.join("training"),
+                stopped,
+            });
+            let set = DataSet::read("ga-10-100", "generate:ga-10-100:5:1", None, Some(1)).unwrap_or_else(end);
+            run_campaign(&Ranks, &options, vec![set], &|_| vec![contender.clone()]).unwrap_or_else(end);
+            tables.push(std::fs::read_to_string(out.join("tables.md")).unwrap());
+        }
+        assert!(tables[0].contains("| network softmax, sampling none† |"), "{}", tables[0]);
+        assert!(tables[0].contains("- network softmax, sampling none: training stopped after"), "{}", tables[0]);
+        assert_eq!(tables[0], tables[1]);
+    }
+
+    fn end<T>(failure: Failure) -> T {
+        panic!("{failure}")
+    }
+
+    fn measured(method: &str, eta0: Option<f64>, is_proved: bool) -> Measurement {
+        Measurement {
+            data_set: "mine".to_string(),
+            is_validation: false,
+            instance: "a".to_string(),
+            fingerprint: String::new(),
+            method: method.to_string(),
+            eta0,
+            told: None,
+            model: None,
+            steps: 100,
+            optimum: 100.0,
+            is_proved,
+            estimate: Some(1e-5),
+            best: vec![0.0, 90.0],
+            seconds: vec![0.0; 2],
+            oracle_seconds: 0.0,
+            master_seconds: 0.0,
+            network_seconds: 0.0,
+        }
+    }
+
+    #[test]
+    fn gaps_to_optima_without_proof_are_marked_in_every_table() {
+        let folder = tempfile::tempdir().unwrap();
+        let options = Options::new(folder.path().to_path_buf(), "", &[], String::new());
+        let read = |name: &str| std::fs::read_to_string(folder.path().join(name)).unwrap();
+        for (is_proved, mark) in [(true, ""), (false, "*")] {
+            let grid = [1.0, 10.0].map(|eta0| measured("constant", Some(eta0), is_proved)).to_vec();
+            grid_table(&options, &["mine".to_string()], grid).unwrap_or_else(end);
+            assert!(
+                read("grid.md").contains(&format!("| constant | decades | 1: 10.0{mark} |")),
+                "{}",
+                read("grid.md")
+            );
+            let seeds =
+                [1, 2].map(|seed| measured(&format!("network {}, seed {seed}", VARIANTS[0].2), None, is_proved));
+            spread_table(&options, &["mine".to_string()], &seeds).unwrap_or_else(end);
+            let row = format!("| softmax, sampling none | 10.0{mark} ±0 |");
+            assert!(read("seeds.md").contains(&row), "{}", read("seeds.md"));
+            for name in ["grid.md", "seeds.md"] {
+                assert_eq!(read(name).contains("not proved to 1e-9, marked *: 1 of 1"), !is_proved, "{}", read(name));
+            }
+        }
+    }
+
     #[test]
     fn the_file_of_the_papers_recipe_has_the_same_settings() {
         let file = concat!(env!("CARGO_MANIFEST_DIR"), "/../../recipes/paper.toml");
