@@ -3,10 +3,15 @@
 use std::sync::Arc;
 
 use bundlenet::train::{EvolutionSettings, Example, LastStep, Policy, View, evolve, follow};
-use bundlenet::{Domain, FnOracle, Oracle, OracleError, Sense};
+use bundlenet::{Domain, FnOracle, Oracle, Sense};
 
 /// `2 + sum_j (j + 1) |x_j - t_j|` with targets of both signs.
-fn tents(domain: Domain) -> FnOracle<impl FnMut(&[f64], &mut [f64]) -> Result<f64, OracleError> + Send> {
+fn tents(domain: Domain) -> impl Oracle + Send {
+    tents_with(domain, None)
+}
+
+/// The same with scales of the variables.
+fn tents_with(domain: Domain, scales: Option<Vec<f64>>) -> impl Oracle + Send {
     let evaluate = |point: &[f64], subgradient: &mut [f64]| {
         let mut value = 2.0;
         for (j, x) in point.iter().enumerate() {
@@ -16,7 +21,11 @@ fn tents(domain: Domain) -> FnOracle<impl FnMut(&[f64], &mut [f64]) -> Result<f6
         }
         Ok(value)
     };
-    FnOracle::new(4, evaluate).with_domain(domain)
+    let oracle = FnOracle::new(4, evaluate).with_domain(domain);
+    match scales {
+        Some(scales) => oracle.with_scales(scales),
+        None => oracle,
+    }
 }
 
 /// All cuts weigh the same, and steps have one length.
@@ -90,7 +99,7 @@ fn values_are_the_oracles_own_and_only_improve() {
 #[test]
 fn a_view_shows_the_run() {
     let mut curious = Curious::default();
-    let mut oracle = tents(Domain::Nonnegative).with_scales(vec![1.0, 2.0, 3.0, 4.0]);
+    let mut oracle = tents_with(Domain::Nonnegative, Some(vec![1.0, 2.0, 3.0, 4.0]));
     follow(&mut curious, &mut oracle, None, 12).unwrap();
     assert_eq!((curious.limit, curious.scales), (12, Some(vec![1.0, 2.0, 3.0, 4.0])));
     assert_eq!(curious.limits, (0.0, f64::INFINITY));
