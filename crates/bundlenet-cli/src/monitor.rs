@@ -174,7 +174,7 @@ impl Monitor {
     }
 }
 
-/// What a stage counts.
+/// The word for the updates or generations of a stage.
 fn unit(stage: Stage) -> &'static str {
     match stage {
         Stage::Gradient => "updates",
