@@ -14,8 +14,8 @@ use bundlenet::{Error, Limits};
 
 use crate::contenders::{DataSet, Options};
 use crate::experiment::{
-    Choice, Contender, Job, Key, Mean, Measurement, Row, markdown, markdown_by_time, markdown_to_gap, rows,
-    take_best_bounds, without_proof,
+    Choice, Contender, Job, Key, Mean, Measurement, Row, markdown, markdown_by_time, markdown_to_gap, proof_note,
+    take_best_bounds,
 };
 use crate::failure::Failure;
 use crate::ranks::Ranks;
@@ -230,14 +230,13 @@ fn write_results(options: &Options, all: &[Measurement], names: &[&str]) -> Resu
         String::from("data_set,method,steps,mean_gap_percent,standard_error,seconds,paper_gap_percent,not_proved\n");
     for name in names {
         let figures = |method: &str, steps: usize| paper::gap(name, method, steps);
-        let by_validation = rows(all, name, columns, Choice::Validation);
+        let by_validation = options.rows(all, name, Choice::Validation);
         text += &format!("\n## {name}\n\n{}", markdown(&by_validation, columns, &figures));
-        if let Some(note) = without_proof(&by_validation) {
-            text += &format!("\nOptima not proved to 1e-9, marked *: {note}.\n");
-        }
+        text += &proof_note(&by_validation);
+        text += &options.stopped_note(name);
         text += &format!("\nAt equal times:\n\n{}", markdown_by_time(&by_validation, &MILLISECONDS));
         text += &format!("\nTo a gap:\n\n{}", markdown_to_gap(&by_validation, &PERCENT));
-        let mut by_test = rows(all, name, columns, Choice::Test);
+        let mut by_test = options.rows(all, name, Choice::Test);
         by_test.retain(|row| row.name.ends_with("by test"));
         if !by_test.is_empty() {
             let table = markdown(&by_test, columns, &figures);
@@ -245,7 +244,7 @@ fn write_results(options: &Options, all: &[Measurement], names: &[&str]) -> Resu
         }
         by_validation.iter().chain(&by_test).for_each(|row| csv += &csv_lines(name, row, columns));
     }
-    let page = report::page(command, all, names, columns)?;
+    let page = report::page(options, all, names)?;
     for (file, content) in [("tables.md", &text), ("table.csv", &csv), ("report.html", &page)] {
         output::file(&out.join(file), content)?;
     }

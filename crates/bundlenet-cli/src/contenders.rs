@@ -8,7 +8,7 @@ use bundlenet::{Method, Model, Schema};
 use bundlenet_problems::{Manifest, Split, read_examples};
 use clap::Args;
 
-use crate::experiment::Contender;
+use crate::experiment::{Choice, Contender, Measurement, Row, STOPPED, rows};
 use crate::failure::Failure;
 
 /// The options of every experiment.
@@ -39,6 +39,21 @@ pub(crate) struct Options {
     /// The command line, for the report.
     #[arg(skip)]
     pub(crate) command: String,
+    /// Trainings that belong to the experiment.
+    #[arg(skip)]
+    pub(crate) trainings: Vec<Training>,
+}
+
+/// The training of a contender.
+#[derive(Clone)]
+pub(crate) struct Training {
+    pub(crate) data_set: String,
+    /// Name of the contender.
+    pub(crate) method: String,
+    /// Folder with the learning curves.
+    pub(crate) folder: PathBuf,
+    /// Why the training stopped early, if it did. Its best weights are measured then.
+    pub(crate) stopped: Option<String>,
 }
 
 /// A method of the comparison.
@@ -112,7 +127,33 @@ impl Options {
     pub(crate) fn new(out: PathBuf, methods: &str, grid: &[f64], command: String) -> Self {
         let methods = methods.split(',').map(str::to_string).collect();
         let (grid, steps) = (grid.to_vec(), vec![10, 25, 50, 100]);
-        Self { out, methods, model: vec![], grid, steps, limit: None, threads: 1, command }
+        Self { out, methods, model: vec![], grid, steps, limit: None, threads: 1, command, trainings: vec![] }
+    }
+
+    /// The rows of a table, with marks where a training stopped early.
+    pub(crate) fn rows<'a>(&self, all: &'a [Measurement], data_set: &str, choice: Choice) -> Vec<Row<'a>> {
+        let mut rows = rows(all, data_set, &self.steps, choice);
+        for training in self.trainings_of(data_set).filter(|training| training.stopped.is_some()) {
+            let own = rows.iter_mut().filter(|row| row.name == training.method);
+            own.for_each(|row| row.is_stopped = true);
+        }
+        rows
+    }
+
+    pub(crate) fn trainings_of(&self, data_set: &str) -> impl Iterator<Item = &Training> {
+        self.trainings.iter().filter(move |training| training.data_set == data_set)
+    }
+
+    /// Says which trainings stopped early, and why; empty if none did.
+    pub(crate) fn stopped_note(&self, data_set: &str) -> String {
+        let stopped = self
+            .trainings_of(data_set)
+            .filter_map(|Training { method, stopped, .. }| Some(format!("- {method}: {}\n", stopped.as_ref()?)));
+        let list: String = stopped.collect();
+        if list.is_empty() {
+            return list;
+        }
+        format!("\nMarked {STOPPED}: the training stopped early, and its best weights are measured.\n\n{list}")
     }
 
     /// The networks, and the methods, each with its grid.

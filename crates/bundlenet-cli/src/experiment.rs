@@ -211,6 +211,8 @@ impl Mean {
 pub(crate) struct Row<'a> {
     /// The method, and how its step length was chosen.
     pub(crate) name: String,
+    /// Whether the training of its network stopped early.
+    pub(crate) is_stopped: bool,
     /// For each column, the runs with the chosen step length.
     pub(crate) columns: Vec<Vec<&'a Measurement>>,
 }
@@ -221,8 +223,13 @@ impl Row<'_> {
         self.columns[column].iter().map(|run| run.gap(steps)).collect()
     }
 
+    /// The name, with a dagger if the training of the network stopped early.
+    pub(crate) fn title(&self) -> String {
+        format!("{}{}", self.name, if self.is_stopped { STOPPED } else { "" })
+    }
+
     /// A star if not all optima are proved.
-    fn mark(&self, column: usize) -> &'static str {
+    pub(crate) fn mark(&self, column: usize) -> &'static str {
         if self.not_proved(column) > 0 { "*" } else { "" }
     }
 
@@ -232,10 +239,18 @@ impl Row<'_> {
     }
 }
 
+/// The mark of a training that stopped early.
+pub(crate) const STOPPED: &str = "†";
+
 /// Says how many optima of the rows' instances are not proved, and their worst estimate.
 pub(crate) fn without_proof(rows: &[Row<'_>]) -> Option<String> {
     let runs = rows.first().and_then(|row| row.columns.last()).into_iter().flatten();
     not_proved(runs.map(|run| (run.is_proved, run.estimate)))
+}
+
+/// The same as a paragraph below a table; empty if all optima are proved.
+pub(crate) fn proof_note(rows: &[Row<'_>]) -> String {
+    without_proof(rows).map_or_else(String::new, |note| format!("\nOptima not proved to 1e-9, marked *: {note}.\n"))
 }
 
 /// The data that the grid is chosen by.
@@ -282,7 +297,7 @@ impl<'a> Variants<'a> {
         let of = |variant: &str| self.0.get(&(method, variant.to_string(), false)).cloned();
         if grid.iter().any(|variant| of(variant).is_some_and(|runs| runs[0].told.is_some())) {
             let columns = columns.iter().map(|steps| of(&steps.to_string())).collect::<Option<_>>()?;
-            return Some(Row { name: method.to_string(), columns });
+            return Some(Row { name: method.to_string(), is_stopped: false, columns });
         }
         let name = match (grid.len(), choice) {
             (0 | 1, _) => method.to_string(),
@@ -294,7 +309,7 @@ impl<'a> Variants<'a> {
             let judged = |eta0: &str| self.judged(method, eta0, choice, steps);
             of(grid.iter().min_by(|a, b| judged(a).total_cmp(&judged(b)))?)
         };
-        Some(Row { name, columns: columns.iter().map(chosen).collect::<Option<_>>()? })
+        Some(Row { name, is_stopped: false, columns: columns.iter().map(chosen).collect::<Option<_>>()? })
     }
 }
 
@@ -311,9 +326,12 @@ pub(crate) fn rows<'a>(all: &'a [Measurement], data_set: &str, columns: &[usize]
     methods.into_iter().filter_map(|method| variants.row(method, columns, choice)).collect()
 }
 
+/// Numbers below this are shown as 0.
+const LEAST: f64 = 1e-6;
+
 /// A number with `count` significant digits; 0 below one in a million.
 pub(crate) fn digits(number: f64, count: i32) -> String {
-    if number.abs() < 1e-6 {
+    if number.abs() < LEAST {
         return "0".to_string();
     }
     let before = number.abs().log10().floor() as i32 + 1;
@@ -329,13 +347,13 @@ pub(crate) fn head(titles: impl IntoIterator<Item = String>) -> String {
 
 /// A table in the paper's layout, as Markdown. A cell has the mean gap with its standard error, the paper's figure in
 /// brackets where there is one, and the difference to the first row in standard errors, paired by instance. A star marks
-/// gaps to optima that are not all proved. The last column is the time of a whole run.
+/// gaps to optima that are not all proved, a dagger a network whose training stopped early. The last column is the time of a whole run.
 pub(crate) fn markdown(rows: &[Row<'_>], columns: &[usize], paper: &dyn Fn(&str, usize) -> Option<f64>) -> String {
     let steps = columns.iter().map(usize::to_string);
     let mut text = head(["method".to_string()].into_iter().chain(steps).chain(["ms".to_string()]));
     let Some(first) = rows.first() else { return text };
     for (index, row) in rows.iter().enumerate() {
-        text += &format!("| {} |", row.name);
+        text += &format!("| {} |", row.title());
         for (column, &steps) in columns.iter().enumerate() {
             let gaps = row.gaps(column, steps);
             let Mean { mean, error } = Mean::of(&gaps);
@@ -346,7 +364,8 @@ pub(crate) fn markdown(rows: &[Row<'_>], columns: &[usize], paper: &dyn Fn(&str,
             let others = first.gaps(column, steps);
             let differences: Vec<f64> = gaps.iter().zip(&others).map(|(a, b)| a - b).collect();
             let Mean { mean, error } = Mean::of(&differences);
-            if index > 0 && error > 0.0 && gaps.len() == others.len() {
+            // A difference that the table does not show is not worth a test.
+            if index > 0 && error > 0.0 && mean.abs() >= LEAST && gaps.len() == others.len() {
                 text += &format!(" {:+.0}σ", mean / error);
             }
             text += " |";
@@ -390,7 +409,7 @@ fn by_columns(rows: &[Row<'_>], columns: &[f64], unit: &str, cell: impl Fn(&[&Me
     for row in rows {
         let Some(last) = row.columns.len().checked_sub(1) else { continue };
         let cells: Vec<String> = columns.iter().map(|&column| cell(&row.columns[last], column)).collect();
-        text += &format!("| {}{} | {} |\n", row.name, row.mark(last), cells.join(" | "));
+        text += &format!("| {}{} | {} |\n", row.title(), row.mark(last), cells.join(" | "));
     }
     text
 }
@@ -476,6 +495,17 @@ mod tests {
         let kept = (100.0, true);
         assert_eq!(found, [(102.0, false), (102.0, false), kept, (99.0, false), kept, kept, kept]);
         assert!(all.iter().all(|run| run.gap(9) <= 2.0) && all[1].gap(9) == 0.0);
+    }
+
+    #[test]
+    fn differences_that_are_shown_as_none_have_no_sigma() {
+        let gaps = |method: &str, gaps: [f64; 2]| {
+            let of = |(instance, gap): (&str, f64)| run(instance, method, None, false, &[0.0, 100.0 - gap]);
+            ["a", "b"].into_iter().zip(gaps).map(of).collect::<Vec<_>>()
+        };
+        let all = [gaps("auto", [0.0, 0.0]), gaps("near", [1e-8, 3e-8]), gaps("far", [1.0, 3.0])].concat();
+        let table = markdown(&rows(&all, "d", &[1], Choice::Validation), &[1], &|_, _| None);
+        assert!(table.contains("| near | 0 ±0 |") && table.contains("| far | 2.00 ±1.0 +2σ |"), "{table}");
     }
 
     #[test]

@@ -11,6 +11,8 @@ pub(crate) enum Failure {
     Input(String),
     /// The input was fine, and the run failed.
     Run(String),
+    /// A training cannot go on, for example because its network has collapsed. Its best weights are kept.
+    Stopped(String),
     /// The exit code of failures that were reported before.
     Reported(u8),
 }
@@ -36,6 +38,7 @@ impl Failure {
         match self {
             Self::Input(message) => Self::Input(change(message)),
             Self::Run(message) => Self::Run(change(message)),
+            Self::Stopped(message) => Self::Stopped(change(message)),
             reported => reported,
         }
     }
@@ -44,7 +47,7 @@ impl Failure {
     pub(crate) fn report(self) -> u8 {
         let (message, code) = match self {
             Self::Input(message) => (message, 2),
-            Self::Run(message) => (message, 1),
+            Self::Run(message) | Self::Stopped(message) => (message, 1),
             Self::Reported(code) => return code,
         };
         // If the message cannot be written, the exit code still tells.
@@ -56,7 +59,7 @@ impl Failure {
 impl Display for Failure {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
-            Self::Input(message) | Self::Run(message) => formatter.write_str(message),
+            Self::Input(message) | Self::Run(message) | Self::Stopped(message) => formatter.write_str(message),
             Self::Reported(code) => write!(formatter, "exit code {code}"),
         }
     }
@@ -71,9 +74,8 @@ impl From<InvalidSetting> for Failure {
 impl From<Error> for Failure {
     fn from(error: Error) -> Self {
         match error {
-            Error::Write { .. } | Error::Training { .. } | Error::Example { .. } | Error::Elsewhere { .. } => {
-                Self::run(error)
-            }
+            Error::Training { .. } => Self::Stopped(error.to_string()),
+            Error::Write { .. } | Error::Example { .. } | Error::Elsewhere { .. } => Self::run(error),
             _ => Self::input(error),
         }
     }

@@ -9,36 +9,71 @@ use clap::Args;
 
 use crate::failure::Failure;
 use crate::output;
+use crate::seeds::{folder_of, folders_in};
 
 /// Print the validations of a training as CSV, or write them for TensorBoard
 #[derive(Args)]
 pub(crate) struct Metrics {
-    /// Folder of a training
+    /// Folder of a training, or of a training with several seeds
     #[arg(value_name = "RUN_DIR")]
     folder: PathBuf,
-    /// Write an event file into this folder instead; `tensorboard --logdir DIR` shows it
+    /// Write an event file into this folder instead, or one for each seed; `tensorboard --logdir DIR` shows them
     #[arg(long, value_name = "DIR")]
     tensorboard: Option<PathBuf>,
 }
 
 impl Metrics {
     pub(crate) fn run(self) -> Result<(), Failure> {
-        let (columns, history) = read(&self.folder)?;
+        let trainings = trainings(&self.folder)?;
         let Some(target) = &self.tensorboard else {
-            return output::line(csv(&columns, &history).trim_end());
+            let all: String = trainings.iter().enumerate().map(|(index, training)| csv(training, index == 0)).collect();
+            return output::line(all.trim_end());
         };
-        std::fs::create_dir_all(target).map_err(|source| Error::Write { path: target.clone(), source })?;
-        // Validations have no time of their own: all have that of the file.
-        let changed = std::fs::metadata(self.folder.join(FILE))?.modified()?;
-        let time = changed.duration_since(UNIX_EPOCH).map_or(0.0, |since| since.as_secs_f64());
-        let path = target.join("events.out.tfevents.0.bundlenet");
-        let events = events(&columns, &history, time);
-        std::fs::write(&path, events).map_err(|source| Error::Write { path: path.clone(), source })?;
-        output::line(&path.display().to_string())
+        trainings.iter().try_for_each(|training| training.write_events(target))
     }
 }
 
 const FILE: &str = "metrics.jsonl";
+
+/// The validations of a training.
+struct Training {
+    folder: PathBuf,
+    /// Its seed, if it is one of several.
+    seed: Option<u64>,
+    /// The steps after which gaps are measured.
+    columns: Vec<usize>,
+    history: Vec<Measurement>,
+}
+
+/// The training in a folder, or those of all seeds.
+fn trainings(folder: &Path) -> Result<Vec<Training>, Failure> {
+    let mut seeds = folders_in(folder);
+    seeds.retain(|(_, folder)| folder.join(FILE).exists());
+    if seeds.is_empty() || folder.join(FILE).exists() {
+        return Ok(vec![Training::read(folder.to_path_buf(), None)?]);
+    }
+    seeds.into_iter().map(|(seed, folder)| Training::read(folder, Some(seed))).collect()
+}
+
+impl Training {
+    fn read(folder: PathBuf, seed: Option<u64>) -> Result<Self, Failure> {
+        let (columns, history) = read(&folder)?;
+        Ok(Self { folder, seed, columns, history })
+    }
+
+    /// Writes an event file into a folder, or into one of its own within it if it is one of several.
+    fn write_events(&self, target: &Path) -> Result<(), Failure> {
+        let target = self.seed.map_or_else(|| target.to_path_buf(), |seed| folder_of(target, seed));
+        std::fs::create_dir_all(&target).map_err(|source| Error::Write { path: target.clone(), source })?;
+        // Validations have no time of their own: all have that of the file.
+        let changed = std::fs::metadata(self.folder.join(FILE))?.modified()?;
+        let time = changed.duration_since(UNIX_EPOCH).map_or(0.0, |since| since.as_secs_f64());
+        let path = target.join("events.out.tfevents.0.bundlenet");
+        let events = events(&self.columns, &self.history, time);
+        std::fs::write(&path, events).map_err(|source| Error::Write { path: path.clone(), source })?;
+        output::line(&path.display().to_string())
+    }
+}
 
 /// The steps after which gaps are measured, and all validations.
 fn read(folder: &Path) -> Result<(Vec<usize>, Vec<Measurement>), Failure> {
@@ -75,13 +110,15 @@ fn scalars(columns: &[usize], line: &Measurement) -> Vec<(String, Option<f64>)> 
     scalars
 }
 
-fn csv(columns: &[usize], history: &[Measurement]) -> String {
+fn csv(training: &Training, has_titles: bool) -> String {
+    let Training { seed, columns, history, .. } = training;
     let mut text = String::new();
-    for line in history {
+    for (index, line) in history.iter().enumerate() {
         let scalars = scalars(columns, line);
-        if text.is_empty() {
+        if index == 0 && has_titles {
             let names: Vec<String> = scalars.iter().map(|(name, _)| name.replace('/', "_")).collect();
-            text = format!("stage,updates,generations,{}\n", names.join(","));
+            let first = if seed.is_some() { "seed," } else { "" };
+            text = format!("{first}stage,updates,generations,{}\n", names.join(","));
         }
         let stage = match line.stage {
             Stage::Gradient => "gradient",
@@ -89,7 +126,8 @@ fn csv(columns: &[usize], history: &[Measurement]) -> String {
         };
         let cells: Vec<String> =
             scalars.iter().map(|(_, number)| number.map_or_else(String::new, |number| number.to_string())).collect();
-        text += &format!("{stage},{},{},{}\n", line.updates, line.generations, cells.join(","));
+        let first = seed.map_or_else(String::new, |seed| format!("{seed},"));
+        text += &format!("{first}{stage},{},{},{}\n", line.updates, line.generations, cells.join(","));
     }
     text
 }

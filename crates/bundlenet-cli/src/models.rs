@@ -41,22 +41,66 @@ const BUILT_IN: &str = "built in";
 #[derive(Serialize)]
 struct Report<'a> {
     file: String,
+    /// Version of the checkpoint format.
+    format: u32,
     weights: usize,
+    /// Whether an exact master takes over on functions unlike those of the training.
+    has_guard: bool,
     architecture: &'a Architecture,
     card: &'a Card,
 }
 
 impl<'a> Report<'a> {
     fn new(file: &Path, model: &'a Model) -> Self {
-        let file = file.display().to_string();
-        Self { file, weights: model.weight_count(), architecture: model.architecture(), card: model.card() }
+        Self {
+            file: file.display().to_string(),
+            format: model.format(),
+            weights: model.weight_count(),
+            has_guard: model.guard_rule().is_some(),
+            architecture: model.architecture(),
+            card: model.card(),
+        }
+    }
+
+    fn guard(&self) -> &'static str {
+        if self.has_guard { "guard" } else { "no guard" }
     }
 
     fn gaps(&self) -> String {
         let pairs = self.card.validation_steps.iter().zip(&self.card.validation_gaps);
         let texts: Vec<String> = pairs.map(|(steps, gap)| format!("{gap:.4} % after {steps}")).collect();
-        if texts.is_empty() { "not measured".to_string() } else { texts.join(", ") }
+        if texts.is_empty() {
+            return "not measured".to_string();
+        }
+        let sources = sources(&self.card.data).map_or(1, |(_, names, _)| names.len());
+        // A mean over kinds of functions is no figure for any of them.
+        let note = if sources > 1 { format!(" (means over functions of {sources} sources)") } else { String::new() };
+        texts.join(", ") + &note
     }
+
+    /// The training data. A source whose name repeats is shown once, with its count.
+    fn data(&self) -> String {
+        let Some((before, names, after)) = sources(&self.card.data) else { return self.card.data.clone() };
+        let mut counts: Vec<(&str, usize)> = vec![];
+        for name in names {
+            match counts.iter_mut().find(|(other, _)| *other == name) {
+                Some((_, count)) => *count += 1,
+                None => counts.push((name, 1)),
+            }
+        }
+        let shown = counts.into_iter().map(|(name, count)| match count {
+            1 => name.to_string(),
+            _ => format!("{count} x {name}"),
+        });
+        format!("{before}({}){after}", shown.collect::<Vec<String>>().join(", "))
+    }
+}
+
+/// The names of the sources in a card's data, and the text around their list.
+fn sources(data: &str) -> Option<(&str, Vec<&str>, &str)> {
+    let (before, rest) = data.split_once('(')?;
+    let (list, after) = rest.rsplit_once(')')?;
+    Some((before, list.split(", ").collect(), after))
 }
 
 impl Models {
@@ -85,7 +129,10 @@ impl Models {
         }
         let rows: Vec<(&str, String)> = reports
             .iter()
-            .map(|report| (report.file.as_str(), format!("{} weights  {}", report.weights, report.gaps())))
+            .map(|report| {
+                let Report { file, format, weights, .. } = report;
+                (file.as_str(), format!("{weights} weights  format {format}, {}  {}", report.guard(), report.gaps()))
+            })
             .collect();
         output::table(&rows)
     }
@@ -109,7 +156,9 @@ impl ShowModel {
         let mut rows = vec![
             ("name", report.card.name.clone()),
             ("weights", report.weights.to_string()),
-            ("data", report.card.data.clone()),
+            ("format", report.format.to_string()),
+            ("guard", if report.has_guard { "yes" } else { "no" }.to_string()),
+            ("data", report.data()),
             ("trained", format!("{} updates, {} generations", report.card.updates, report.card.generations)),
             ("version", report.card.version.clone()),
             ("validation", report.gaps()),

@@ -9,11 +9,16 @@ use indicatif::{ProgressBar, ProgressStyle};
 use crate::failure::Failure;
 use crate::{output, plot};
 
+/// The picture of the learning curves, in the folder of a training.
+pub(crate) const CURVES: &str = "validation.svg";
+
 /// Shows the events of a training.
 pub(crate) struct Monitor {
     name: String,
     /// Steps after which gaps are measured.
     columns: Vec<usize>,
+    /// Whether the training begins with a model.
+    has_start: bool,
     picture: PathBuf,
     /// Whether the picture could be written.
     drawn: Result<(), Failure>,
@@ -36,7 +41,8 @@ impl Monitor {
         Self {
             name: settings.name.clone(),
             columns: settings.validation.steps.clone(),
-            picture: folder.join("validation.svg"),
+            has_start: settings.start_from.is_some(),
+            picture: folder.join(CURVES),
             drawn: Ok(()),
             history: vec![],
             bar: if is_quiet { ProgressBar::hidden() } else { ProgressBar::new(0) },
@@ -57,7 +63,11 @@ impl Monitor {
                     self.restart("optima", *total);
                 }
                 self.bar.set_position(*done as u64);
-                let next = if done == total { "; measuring the untrained network" } else { "" };
+                let next = match done == total {
+                    true if self.has_start => "; measuring the model of start_from",
+                    true => "; measuring the untrained network",
+                    false => "",
+                };
                 self.status = format!("{done} of {total} optima found{next}");
             }
             Event::Begin { trainer, instances: (train, validation), not_proved } => {
@@ -90,22 +100,28 @@ impl Monitor {
     /// Removes the bar, and says if a plateau has ended the last stage. An error if the picture could not be written.
     pub(crate) fn finish(self, is_complete: bool) -> Result<(), Failure> {
         self.bar.finish_and_clear();
-        let (done, total) = self.done;
-        if is_complete && done < total {
-            self.say(&format!(
-                "plateau after {done} of {total}: validation.patience validations without a new best one"
-            ));
+        if is_complete {
+            self.say_plateau();
         }
         self.drawn
     }
 
+    /// Says if a plateau has ended the present stage.
+    fn say_plateau(&self) {
+        let ((done, total), Some(stage)) = (self.done, self.stage) else { return };
+        if done < total {
+            let unit = unit(stage);
+            self.say(&format!(
+                "plateau after {done} of {total} {unit}: validation.patience validations without a new best one"
+            ));
+        }
+    }
+
     fn advance(&mut self, report: &Report) {
         let Report { stage, done, total, runs, loss, measurement } = report;
-        let unit = match stage {
-            Stage::Gradient => "updates",
-            Stage::Evolution => "generations",
-        };
+        let unit = unit(*stage);
         if self.stage != Some(*stage) {
+            self.say_plateau();
             self.stage = Some(*stage);
             (self.begin, self.runs) = (self.latest, 0);
             self.restart(unit, *total);
@@ -128,6 +144,7 @@ impl Monitor {
     fn validated(&mut self) {
         let Some(last) = self.history.last() else { return };
         let count = match (last.updates, last.generations) {
+            (0, 0) if self.has_start => "model of start_from".to_string(),
             (0, 0) => "untrained".to_string(),
             (updates, 0) => format!("{updates} updates"),
             (_, generations) => format!("{generations} generations"),
@@ -150,10 +167,18 @@ impl Monitor {
         self.bar.set_length(total as u64);
     }
 
-    fn say(&self, text: &str) {
+    pub(crate) fn say(&self, text: &str) {
         if !self.is_quiet {
             self.bar.suspend(|| output::note(text));
         }
+    }
+}
+
+/// The word for the updates or generations of a stage.
+fn unit(stage: Stage) -> &'static str {
+    match stage {
+        Stage::Gradient => "updates",
+        Stage::Evolution => "generations",
     }
 }
 

@@ -2,6 +2,8 @@
 
 use bundlenet::train::{Measurement, Stage};
 
+use crate::experiment::digits;
+
 const WIDTH: f64 = 760.0;
 const LEFT: f64 = 70.0;
 const RIGHT: f64 = 140.0;
@@ -36,23 +38,27 @@ pub(crate) fn learning_curves(name: &str, columns: &[usize], history: &[Measurem
         };
         columns.iter().enumerate().map(curve).collect()
     };
-    // The two stages lower different functions.
-    let loss = |stage: Stage, name: &str| Curve {
-        name: name.to_string(),
-        numbers: history.iter().map(|line| line.loss.filter(|_| line.stage == stage)).collect(),
+    let panel = |title: &str, curves: Vec<Curve>, is_logarithmic: bool| Panel {
+        title: title.to_string(),
+        curves,
+        is_logarithmic,
     };
-    let losses = [loss(Stage::Gradient, "loss"), loss(Stage::Evolution, "objective")];
-    let losses = losses.into_iter().filter(|curve| curve.numbers.iter().any(Option::is_some)).collect();
-    let panel = |title: String, curves: Vec<Curve>, is_logarithmic: bool| Panel { title, curves, is_logarithmic };
-    let mut panels = vec![
-        panel(format!("{name}: mean gap on validation data, %"), each(&|line| Some(&line.gaps)), true),
-        panel("mean loss in training since the validation before".to_string(), losses, false),
-        panel("mean step length".to_string(), each(&|line| Some(&line.step_lengths)), true),
-    ];
+    let gaps = format!("{name}: mean gap on validation data, %");
+    let mut panels = vec![panel(&gaps, each(&|line| Some(&line.gaps)), true)];
     if history.iter().any(|line| line.told_gaps.is_some()) {
-        let told = each(&|line| line.told_gaps.as_ref());
-        panels.insert(1, panel("the same, told the number of steps".to_string(), told, true));
+        panels.push(panel("the same, told the number of steps", each(&|line| line.told_gaps.as_ref()), true));
     }
+    // The two stages lower different functions, of different sizes.
+    for (stage, name, title) in [
+        (Stage::Gradient, "loss", "mean loss in training since the validation before"),
+        (Stage::Evolution, "objective", "mean objective in evolution since the validation before"),
+    ] {
+        let numbers: Vec<Option<f64>> = history.iter().map(|line| line.loss.filter(|_| line.stage == stage)).collect();
+        if numbers.iter().any(Option::is_some) {
+            panels.push(panel(title, vec![Curve { name: name.to_string(), numbers }], false));
+        }
+    }
+    panels.push(panel("mean step length", each(&|line| Some(&line.step_lengths)), true));
     let height = panels.len() as f64 * PANEL + FOOT;
     let drawn: String = panels.iter().enumerate().map(|(index, panel)| panel.draw(index, history)).collect();
     format!(
@@ -89,7 +95,9 @@ impl Axis {
         let (low, high) = heights.fold((f64::INFINITY, f64::NEG_INFINITY), |(a, b), x| (a.min(x), b.max(x)));
         if low <= high {
             let room = if is_logarithmic { 0.05 } else { 1e-3 * low.abs().max(high.abs()).max(1e-9) };
-            (axis.low, axis.high) = (low, high.max(low + room));
+            // Numbers that are nearly equal lie in the middle.
+            let more = 0.5 * (room - (high - low)).max(0.0);
+            (axis.low, axis.high) = (low - more, high + more);
         }
         axis
     }
@@ -143,7 +151,9 @@ impl Panel {
                 "<line x1=\"{x:.1}\" x2=\"{x:.1}\" y1=\"{top}\" y2=\"{below}\" stroke=\"#999999\" \
                  stroke-dasharray=\"4 4\"/>\n"
             );
-            svg += &text((x + 5.0, top + 12.0), "fill=\"#666666\"", "evolution");
+            // Near the right end the word stands on the left of the line, clear of the names of the curves.
+            let (x, anchor) = if x < 0.8 * (WIDTH - RIGHT) { (x + 5.0, "start") } else { (x - 5.0, "end") };
+            svg += &text((x, top + 12.0), &format!("fill=\"#666666\" text-anchor=\"{anchor}\""), "evolution");
         }
         let mut taken: Vec<f64> = vec![];
         svg.extend(self.curves.iter().enumerate().map(|(index, curve)| curve.draw(&axis, index, &mut taken)));
@@ -160,7 +170,11 @@ impl Curve {
         let points: Vec<(f64, f64)> = numbered.map(|(index, number)| (place(index, count), axis.y(number))).collect();
         let path: Vec<String> = points.iter().map(|(x, y)| format!("{x:.1},{y:.1}")).collect();
         let path = path.join(" ");
-        let line = format!("<polyline fill=\"none\" stroke=\"{colour}\" stroke-width=\"1.8\" points=\"{path}\"/>\n");
+        let mut line =
+            format!("<polyline fill=\"none\" stroke=\"{colour}\" stroke-width=\"1.8\" points=\"{path}\"/>\n");
+        if let [(x, y)] = points[..] {
+            line += &format!("<circle cx=\"{x:.1}\" cy=\"{y:.1}\" r=\"2.5\" fill=\"{colour}\"/>\n");
+        }
         let last = self.numbers.iter().rev().flatten().next();
         let (Some((_, y)), Some(last)) = (points.last(), last) else { return line };
         let mut height = y + 4.0;
@@ -168,7 +182,7 @@ impl Curve {
             height += 1.0;
         }
         taken.push(height);
-        let label = format!("{}: {last:.3}", self.name);
+        let label = format!("{}: {}", self.name, digits(*last, 3));
         line + &text((WIDTH - RIGHT + 6.0, height), &format!("fill=\"{colour}\""), &label)
     }
 }
@@ -216,7 +230,13 @@ mod tests {
         ];
         let svg = learning_curves("a <name>", &[10, 25], &history);
         assert_eq!(svg.matches("<polyline").count(), 2 + 2 + 2);
-        assert!(svg.contains("a &lt;name&gt;") && svg.contains("10 steps: 50.000") && svg.contains("loss: -0.200"));
+        assert!(svg.contains("a &lt;name&gt;") && svg.contains("10 steps: 50.0<") && svg.contains("loss: -0.200"));
+        // Each stage has a panel for what it lowers.
+        assert!(svg.contains("mean loss in training") && svg.contains("mean objective in evolution"));
+        // The stage begins at the right end, where the names of the curves are.
+        assert!(svg.contains("text-anchor=\"end\">evolution<"), "{svg}");
+        let small = learning_curves("small", &[100], &[line(Stage::Gradient, 0, [0.00227, 0.0], None)]);
+        assert!(small.contains("100 steps: 0.00227<"), "{small}");
         assert!(!svg.contains("NaN") && !svg.contains("inf"), "{svg}");
         let told = history.map(|line| Measurement { told_gaps: Some(vec![3.0, 2.0]), ..line });
         assert_eq!(learning_curves("told", &[10, 25], &told).matches("<polyline").count(), 2 + 2 + 2 + 2);

@@ -1,9 +1,12 @@
 //! The report of an experiment: one HTML page without other files.
 
+use bundlenet::Error;
 use serde::Serialize;
 
-use crate::experiment::{Choice, Measurement, Row, rows, without_proof};
+use crate::contenders::{self, Options};
+use crate::experiment::{Choice, Measurement, Row, without_proof};
 use crate::failure::Failure;
+use crate::monitor::CURVES;
 use crate::paper;
 
 const PAGE: &str = include_str!("report.html");
@@ -26,6 +29,16 @@ struct DataSet<'a> {
     /// Names, with a star where the optimum is not proved.
     instances: Vec<String>,
     methods: Vec<Method>,
+    trainings: Vec<Training<'a>>,
+}
+
+#[derive(Serialize)]
+struct Training<'a> {
+    name: &'a str,
+    /// Why it stopped early, if it did.
+    note: &'a Option<String>,
+    /// Learning curves, as an SVG picture.
+    curves: String,
 }
 
 #[derive(Serialize)]
@@ -49,29 +62,37 @@ struct Time {
 }
 
 /// The page of some runs.
-pub(crate) fn page(command: &str, all: &[Measurement], names: &[&str], columns: &[usize]) -> Result<String, Failure> {
-    let data_sets = names.iter().map(|name| data_set(all, name, columns)).collect();
+pub(crate) fn page(options: &Options, all: &[Measurement], names: &[&str]) -> Result<String, Failure> {
+    let data_sets: Result<Vec<DataSet<'_>>, Failure> = names.iter().map(|name| data_set(options, all, name)).collect();
     let data = Data {
         title: "bundlenet: methods compared",
-        command,
+        command: &options.command,
         machine: machine(),
         version: env!("CARGO_PKG_VERSION"),
-        steps: columns,
-        data_sets,
+        steps: &options.steps,
+        data_sets: data_sets?,
     };
     let json = serde_json::to_string(&data)?;
     // A name with a tag in it must not end the script.
     Ok(PAGE.replace("__DATA__", &json.replace('<', "\\u003c")))
 }
 
-fn data_set<'a>(all: &'a [Measurement], name: &'a str, columns: &[usize]) -> DataSet<'a> {
-    let rows = rows(all, name, columns, Choice::Validation);
+fn data_set<'a>(options: &'a Options, all: &'a [Measurement], name: &'a str) -> Result<DataSet<'a>, Failure> {
+    let rows = options.rows(all, name, Choice::Validation);
     let instances = rows.first().map_or_else(Vec::new, |row| {
         let named = |run: &&Measurement| format!("{}{}", run.instance, if run.is_proved { "" } else { "*" });
         row.columns.last().into_iter().flatten().map(named).collect()
     });
     let note = without_proof(&rows).map(|note| format!("optima not proved to 1e-9, marked *: {note}"));
-    DataSet { name, note, instances, methods: rows.iter().map(|row| method(row, name, columns)).collect() }
+    let methods = rows.iter().map(|row| method(row, name, &options.steps)).collect();
+    let trainings: Result<Vec<Training<'_>>, Failure> = options.trainings_of(name).map(training).collect();
+    Ok(DataSet { name, note, instances, methods, trainings: trainings? })
+}
+
+fn training(training: &contenders::Training) -> Result<Training<'_>, Failure> {
+    let path = training.folder.join(CURVES);
+    let curves = std::fs::read_to_string(&path).map_err(|source| Error::Read { path, source })?;
+    Ok(Training { name: &training.method, note: &training.stopped, curves })
 }
 
 fn method(row: &Row<'_>, data_set: &str, columns: &[usize]) -> Method {
@@ -99,7 +120,7 @@ fn method(row: &Row<'_>, data_set: &str, columns: &[usize]) -> Method {
     let paper: Option<Vec<f64>> = columns.iter().map(|&steps| paper::gap(data_set, &row.name, steps)).collect();
     let by_column: Vec<Vec<f64>> = columns.iter().enumerate().map(|(column, &steps)| row.gaps(column, steps)).collect();
     Method {
-        name: row.name.clone(),
+        name: row.title(),
         mean: curve(&|gaps| gaps.iter().sum::<f64>() / count),
         low: curve(&|gaps| quantile(gaps, 0.1)),
         high: curve(&|gaps| quantile(gaps, 0.9)),

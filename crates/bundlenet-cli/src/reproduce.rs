@@ -6,13 +6,13 @@ use std::sync::Arc;
 use bundlenet::train::{
     DataSettings, EvolutionSettings, Finished, GradientSettings, Loss, Schedule, TrainSettings, ValidationSettings,
 };
-use bundlenet::{Architecture, Attention, Model, Sampling};
+use bundlenet::{Architecture, Attention, Error, Model, Sampling};
 use bundlenet_problems::Family;
 use clap::{Args, ValueEnum};
 
 use crate::campaign::run_campaign;
-use crate::contenders::{DataSet, Options, network, told_network};
-use crate::experiment::{Choice, Contender, Mean, Measurement, digits, head, rows};
+use crate::contenders::{DataSet, Options, Training, network, told_network};
+use crate::experiment::{Choice, Contender, Mean, Measurement, STOPPED, digits, head, proof_note, rows};
 use crate::failure::Failure;
 use crate::ranks::Ranks;
 use crate::run::use_threads;
@@ -43,7 +43,7 @@ pub(crate) struct Reproduce {
     /// Updates of each training for `sampling` [default: 25000 as in the paper, 4000 with --quick]
     #[arg(long, value_name = "N")]
     updates: Option<usize>,
-    /// Folder of the trained models, one for each family
+    /// Folder of the trained models, one for each family: that of the repository, for `main` and `cross`
     #[arg(long, value_name = "DIR", default_value = "models")]
     models: PathBuf,
     /// A small version that takes minutes: few instances, short trainings
@@ -78,6 +78,11 @@ impl Reproduce {
             (true, Table::Sampling) => vec![Family::McSml40],
             (true, _) => Family::PAPER.to_vec(),
         };
+        match self.table {
+            Table::Main => self.check_models(&families)?,
+            Table::Cross => self.check_models(&Family::PAPER)?,
+            Table::Grid | Table::Sampling => {}
+        }
         let sets: Result<Vec<DataSet>, Failure> = families.iter().map(|family| self.data_set(*family)).collect();
         match self.table {
             Table::Main => self.main(ranks, &families, sets?),
@@ -118,7 +123,7 @@ impl Reproduce {
     /// Trains six variants of the paper's network, with each seed, and compares them.
     fn sampling(&self, ranks: &Ranks, families: &[Family], sets: Vec<DataSet>) -> Result<(), Failure> {
         use_threads(ranks, None)?;
-        let mut models: Vec<(&str, Contender)> = vec![];
+        let (mut models, mut options): (Vec<(&str, Contender)>, _) = (vec![], self.options("", &[]));
         for family in families {
             let mut before = None;
             for variant in VARIANTS {
@@ -130,14 +135,16 @@ impl Reproduce {
                     );
                     let name =
                         if self.seeds > 1 { format!("{}, seed {seed}", settings.name) } else { settings.name.clone() };
-                    let model = trained(ranks, &settings, &folder, before.as_deref())?;
-                    models.push((family.name(), network(&model, &name)?));
-                    before = Some(folder);
+                    let (model, stopped) = trained(ranks, &settings, &folder, before.as_deref())?;
+                    let contender = network(&model, &name)?;
+                    let (data_set, method) = (family.name().to_string(), contender.name.clone());
+                    models.push((family.name(), contender));
+                    before = Some(folder.clone());
+                    options.trainings.push(Training { data_set, method, folder, stopped });
                 }
             }
         }
         let names: Vec<String> = sets.iter().map(|set| set.name.clone()).collect();
-        let options = self.options("", &[]);
         let runs = run_campaign(ranks, &options, sets, &|name| {
             let own = models.iter().filter(|(family, _)| *family == name);
             own.map(|(_, contender)| contender.clone()).collect()
@@ -180,6 +187,20 @@ impl Reproduce {
         DataSet::read(family.name(), &test, validation.as_deref(), self.quick.then_some(10))
     }
 
+    /// An error if there is no trained model for a family of the paper.
+    fn check_models(&self, families: &[Family]) -> Result<(), Failure> {
+        let path = |family: &Family| self.models.join(format!("{family}.safetensors"));
+        let paths = families.iter().filter(|family| Family::PAPER.contains(family)).map(path);
+        match paths.into_iter().find(|path| !path.exists()) {
+            None => Ok(()),
+            Some(path) => Err(Failure::input(format!(
+                "--models: expected a folder with a model for each family, such as the folder `models` of the \
+                 repository, found no file {}",
+                path.display()
+            ))),
+        }
+    }
+
     /// The trained model of each family that has one. It is also there told its number of steps, of each of the columns.
     fn load_models(&self, families: &[Family], columns: &[usize]) -> Result<Vec<(&'static str, Contender)>, Failure> {
         let mut models = vec![];
@@ -218,22 +239,51 @@ const QUICK_COUNT: usize = 120;
 const QUICK_UPDATES: usize = 4000;
 const QUICK_RATE: f64 = 1e-3;
 
-/// Trains, or continues a training, and loads its last model. `before` is a training on the same data.
+/// Trains, or continues a training. Gives its last model; or its best one, and why it stopped early, if it did.
+/// `before` is a training on the same data.
 fn trained(
     ranks: &Ranks,
     settings: &TrainSettings,
     folder: &Path,
     before: Option<&Path>,
-) -> Result<Arc<Model>, Failure> {
+) -> Result<(Arc<Model>, Option<String>), Failure> {
+    check_updates(settings, folder)?;
     if let Some(before) = before {
         share_optima(before, folder)?;
     }
     output::note(&format!("training {}", folder.display()));
     let show = Show { ranks, is_resumed: true, is_quiet: false, is_over: &|| false };
-    if train_shown(settings, folder, &show)? == Finished::Interrupted {
-        return Err(Failure::run("interrupted; the same command continues"));
+    let (name, stopped) = match train_shown(settings, folder, &show) {
+        Ok(Finished::Completely) => ("last.safetensors", None),
+        Ok(Finished::Interrupted) => return Err(Failure::run("interrupted; the same command continues")),
+        Err(Failure::Stopped(reason)) => ("best.safetensors", Some(reason)),
+        Err(failure) => return Err(failure),
+    };
+    if let Some(reason) = &stopped {
+        output::note(reason);
     }
-    Ok(Arc::new(Model::load(folder.join("last.safetensors"))?))
+    Ok((Arc::new(Model::load(folder.join(name))?), stopped))
+}
+
+/// Refuses a folder whose training has another number of updates, unless more updates continue the same training.
+fn check_updates(settings: &TrainSettings, folder: &Path) -> Result<(), Failure> {
+    let path = folder.join("config.toml");
+    if !path.exists() {
+        return Ok(());
+    }
+    let text = std::fs::read_to_string(&path).map_err(|source| Error::Read { path: path.clone(), source })?;
+    let wrong = |error| Failure::input(format!("{}: {error}", path.display()));
+    let stored = toml::from_str::<TrainSettings>(&text).map_err(wrong)?.gradient.updates;
+    let wanted = settings.gradient.updates;
+    // The rates of a cosine depend on the number of all updates.
+    let is_longer = wanted > stored && settings.gradient.schedule != Schedule::Cosine;
+    if wanted == stored || is_longer {
+        return Ok(());
+    }
+    Err(Failure::input(format!(
+        "{}: expected a training of {wanted} updates, found one of {stored}; give --updates {stored} or another --out",
+        folder.display()
+    )))
 }
 
 /// The paper's network and training; the file `recipes/paper.toml` has the same settings.
@@ -288,7 +338,8 @@ fn grid_table(options: &Options, names: &[String], mut all: Vec<Measurement>) ->
                 text += &format!("| {method} | {grid} |");
                 for (column, &steps) in options.steps.iter().enumerate() {
                     let eta0 = row.columns[column].first().and_then(|run| run.eta0).unwrap_or(f64::NAN);
-                    text += &format!(" {eta0}: {}", digits(Mean::of(&row.gaps(column, steps)).mean, 3));
+                    let gap = digits(Mean::of(&row.gaps(column, steps)).mean, 3);
+                    text += &format!(" {eta0}: {gap}{}", row.mark(column));
                     let theirs = paper::eta0(name, method, steps).zip(paper::gap(name, method, steps));
                     if let Some((their_eta0, their_gap)) = theirs.filter(|_| grid == "decades") {
                         text += &format!(" ({their_eta0}: {their_gap})");
@@ -300,6 +351,7 @@ fn grid_table(options: &Options, names: &[String], mut all: Vec<Measurement>) ->
                 text += "\n";
             }
         }
+        text += &proof_note(&rows(&all, name, &options.steps, Choice::Test));
     }
     if total > 0 {
         text += &format!("\nThe best step length on decades is that of the paper in {same} of {total} cells.\n");
@@ -320,19 +372,23 @@ fn spread_table(options: &Options, names: &[String], all: &[Measurement]) -> Res
     );
     for name in names {
         text += &format!("\n## {name}\n\n{}", table_head(&["variant"], &options.steps));
-        let rows = rows(all, name, &options.steps, Choice::Test);
+        let rows = options.rows(all, name, Choice::Test);
         for (_, _, variant) in VARIANTS {
             let own = format!("network {variant}");
             let seeds: Vec<_> = rows.iter().filter(|row| row.name.starts_with(&format!("{own}, seed "))).collect();
-            text += &format!("| {variant} |");
+            let stopped = if seeds.iter().any(|row| row.is_stopped) { STOPPED } else { "" };
+            text += &format!("| {variant}{stopped} |");
             for (column, &steps) in options.steps.iter().enumerate() {
                 let means: Vec<f64> = seeds.iter().map(|row| Mean::of(&row.gaps(column, steps)).mean).collect();
-                text += &format!(" {}", Spread::of(&means).cell());
+                let mark = seeds.iter().map(|row| row.mark(column)).max().unwrap_or_default();
+                text += &format!(" {}", Spread::of(&means).cell(mark));
                 text += &paper::gap(name, &own, steps).map_or_else(String::new, |gap| format!(" ({gap})"));
                 text += " |";
             }
             text += "\n";
         }
+        text += &proof_note(&rows);
+        text += &options.stopped_note(name);
     }
     output::file(&options.out.join("seeds.md"), &text)?;
     output::line(&text)
@@ -341,6 +397,94 @@ fn spread_table(options: &Options, names: &[String], all: &[Measurement]) -> Res
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// A small training whose network collapses.
+    fn collapsing() -> TrainSettings {
+        let mut settings = TrainSettings::default();
+        settings.data.train = vec!["generate:ga-10-100:16:5".to_string()];
+        (settings.network.hidden, settings.network.decoder) = (4, 6);
+        settings.gradient =
+            GradientSettings { updates: 8, batch: 4, horizon: 6, rate: 3.0, ..GradientSettings::default() };
+        settings.evolution.generations = 0;
+        (settings.validation.steps, settings.validation.updates) = (vec![5, 10], 2);
+        settings
+    }
+
+    #[test]
+    fn a_collapsed_training_is_a_row_with_a_mark() {
+        let folder = tempfile::tempdir().unwrap();
+        let out = folder.path().join("out");
+        let mut tables = vec![];
+        for _ in 0..2 {
+            let (model, stopped) = trained(&Ranks, &collapsing(), &out.join("training"), None).unwrap_or_else(end);
+            assert!(stopped.as_ref().is_some_and(|reason| reason.contains("the network has collapsed")));
+            assert_eq!(model.card().updates, 0);
+            let mut options = Options::new(out.clone(), "", &[], String::new());
+            let contender = network(&model, VARIANTS[0].2).unwrap_or_else(end);
+            options.trainings.push(Training {
+                data_set: "ga-10-100".to_string(),
+                method: contender.name.clone(),
+                folder: out.join("training"),
+                stopped,
+            });
+            let set = DataSet::read("ga-10-100", "generate:ga-10-100:5:1", None, Some(1)).unwrap_or_else(end);
+            run_campaign(&Ranks, &options, vec![set], &|_| vec![contender.clone()]).unwrap_or_else(end);
+            tables.push(std::fs::read_to_string(out.join("tables.md")).unwrap());
+        }
+        assert!(tables[0].contains("| network softmax, sampling none† |"), "{}", tables[0]);
+        assert!(tables[0].contains("- network softmax, sampling none: training stopped after"), "{}", tables[0]);
+        assert_eq!(tables[0], tables[1]);
+    }
+
+    fn end<T>(failure: Failure) -> T {
+        panic!("{failure}")
+    }
+
+    fn measured(method: &str, eta0: Option<f64>, is_proved: bool) -> Measurement {
+        Measurement {
+            data_set: "mine".to_string(),
+            is_validation: false,
+            instance: "a".to_string(),
+            fingerprint: String::new(),
+            method: method.to_string(),
+            eta0,
+            told: None,
+            model: None,
+            steps: 100,
+            optimum: 100.0,
+            is_proved,
+            estimate: Some(1e-5),
+            best: vec![0.0, 90.0],
+            seconds: vec![0.0; 2],
+            oracle_seconds: 0.0,
+            master_seconds: 0.0,
+            network_seconds: 0.0,
+        }
+    }
+
+    #[test]
+    fn gaps_to_optima_without_proof_are_marked_in_every_table() {
+        let folder = tempfile::tempdir().unwrap();
+        let options = Options::new(folder.path().to_path_buf(), "", &[], String::new());
+        let read = |name: &str| std::fs::read_to_string(folder.path().join(name)).unwrap();
+        for (is_proved, mark) in [(true, ""), (false, "*")] {
+            let grid = [1.0, 10.0].map(|eta0| measured("constant", Some(eta0), is_proved)).to_vec();
+            grid_table(&options, &["mine".to_string()], grid).unwrap_or_else(end);
+            assert!(
+                read("grid.md").contains(&format!("| constant | decades | 1: 10.0{mark} |")),
+                "{}",
+                read("grid.md")
+            );
+            let seeds =
+                [1, 2].map(|seed| measured(&format!("network {}, seed {seed}", VARIANTS[0].2), None, is_proved));
+            spread_table(&options, &["mine".to_string()], &seeds).unwrap_or_else(end);
+            let row = format!("| softmax, sampling none | 10.0{mark} ±0 |");
+            assert!(read("seeds.md").contains(&row), "{}", read("seeds.md"));
+            for name in ["grid.md", "seeds.md"] {
+                assert_eq!(read(name).contains("not proved to 1e-9, marked *: 1 of 1"), !is_proved, "{}", read(name));
+            }
+        }
+    }
 
     #[test]
     fn the_file_of_the_papers_recipe_has_the_same_settings() {

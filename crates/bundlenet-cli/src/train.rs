@@ -61,9 +61,13 @@ fn positive(text: &str) -> Result<f64, String> {
     number.ok_or_else(|| "expected a positive finite number".to_string())
 }
 
-/// Reads or generates the examples for training and for validation.
-fn load(settings: &DataSettings) -> Result<(Vec<Example>, Vec<Example>), Failure> {
+/// Reads or generates the examples for training and for validation. Says if none could be set aside for validation.
+fn load(settings: &DataSettings, say: impl Fn(&str)) -> Result<(Vec<Example>, Vec<Example>), Failure> {
     let TrainingData { train, validation } = TrainingData::load(settings)?;
+    let is_same = |example: &Example| train.iter().any(|other| other.name == example.name);
+    if settings.validation.is_empty() && validation.iter().all(is_same) {
+        say("validation is on the instances of the training: they are one group, of which none can be set aside");
+    }
     Ok((train, validation))
 }
 
@@ -76,6 +80,7 @@ impl Train {
             let unset = if unset.is_empty() { String::new() } else { format!("\n# not set: {}", unset.join(", ")) };
             return output::line(&format!("{}{unset}", text.trim_end()));
         };
+        self.check_folder(folder)?;
         use_threads(ranks, self.threads)?;
         let begin = Instant::now();
         let is_over = || self.time_limit.is_some_and(|limit| begin.elapsed().as_secs_f64() >= limit);
@@ -104,6 +109,26 @@ impl Train {
             return Err(Failure::run("the time limit ended the training before the first model was written"));
         }
         output::line(&best.display().to_string())
+    }
+
+    /// Refuses one training in a folder of several seeds, and several seeds in the folder of one training.
+    fn check_folder(&self, folder: &Path) -> Result<(), Failure> {
+        let (seeds, name) = (seeds::folders_in(folder), folder.display());
+        let is_single = folder.join("state.safetensors").exists();
+        if self.seeds == 1 && !is_single && !seeds.is_empty() {
+            let found: Vec<String> = seeds.iter().map(|(seed, _)| format!("seed-{seed}")).collect();
+            return Err(Failure::input(format!(
+                "{name}: expected a folder for one training, found trainings of several seeds ({}); \
+                 `bundlenet train --resume --seeds N --out {name}` continues them",
+                found.join(", ")
+            )));
+        }
+        if self.seeds > 1 && is_single {
+            return Err(Failure::input(format!(
+                "{name}: expected a folder for several seeds, found one training; give another --out"
+            )));
+        }
+        Ok(())
     }
 
     /// The command that continues a training.
@@ -211,7 +236,8 @@ pub(crate) fn train_shown(settings: &TrainSettings, folder: &Path, show: &Show<'
         if ends { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     };
     let (workers, is_resumed) = (show.ranks.workers(), show.is_resumed);
-    let train = || train(settings, || load(&settings.data), folder, is_resumed, &observer, &workers);
+    let say = |text: &str| monitor.lock().into_iter().for_each(|monitor| monitor.say(text));
+    let train = || train(settings, || load(&settings.data, say), folder, is_resumed, &observer, &workers);
     let finished = with_ticks(&monitor, train);
     if let Ok(monitor) = monitor.into_inner() {
         monitor.finish(matches!(finished, Ok(Finished::Completely)))?;

@@ -180,6 +180,20 @@ fn the_papers_tables_are_made() {
     assert!(spread.matches('±').count() == 4 && spread.contains("(0.1484)"), "{spread}");
     // All is there already.
     assert_eq!(success(&sampling), table);
+    let page = data_of(&Path::new(&out("sampling")).join("report.html"));
+    let trainings = page["data_sets"][0]["trainings"].as_array().unwrap();
+    assert!(trainings.len() == 12 && trainings[1]["name"] == "network softmax, sampling none, seed 2");
+    assert!(trainings.iter().all(|training| training["curves"].as_str().unwrap().starts_with("<svg")));
+    // Other updates would be another network: the rates depend on their number.
+    let fewer = sampling.map(|word| if word == "--updates=20" { "--updates=10" } else { word });
+    let (code, message) = failure(&fewer);
+    assert!(code == 2 && message.contains("expected a training of 10 updates, found one of 20;"), "{message}");
+    for table in ["main", "cross"] {
+        let arguments = ["reproduce", table, "--quick", "--families=ga-10-100", "--models=nowhere", "--out", &main];
+        let (code, message) = failure(&arguments);
+        let is_named = message.contains("--models: expected a folder") && message.contains("nowhere/");
+        assert!(code == 2 && is_named, "{message}");
+    }
 }
 
 #[test]

@@ -79,6 +79,8 @@ addEventListener("load", () => {
       }
     }
     change(document.querySelector("#method"), document.querySelector("#method").options[0].value);
+    seen.steps = all("#by-step .tick").map(label => label.textContent);
+    seen.curves = [document.querySelector("#trainings").hidden, count("#curves svg"), count("#curves details[open]")];
     seen.worst = all("#worst tbody tr").map(row => row.cells[0].textContent);
     return seen;
   });
@@ -108,8 +110,11 @@ fn data() -> Value {
                 "paper": if method == 0 { json!([9.2, 1.75, 0.53, 0.17]) } else { Value::Null },
             })
         });
+        let curves = r#"<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 9 9"><text>a</text></svg>"#;
+        let trainings = ["network", "other"].map(|name| json!({ "name": name, "note": null, "curves": curves }));
         json!({
             "name": name,
+            "trainings": if name == "slow" { json!(trainings) } else { json!([]) },
             "instances": (0..INSTANCES).map(|instance| format!("instance-{instance}.json")).collect::<Vec<_>>(),
             "methods": methods.collect::<Vec<_>>(),
         })
@@ -227,6 +232,11 @@ fn check(width: usize) {
             let different: HashSet<String> = ticks.iter().map(text).collect();
             assert!(ticks.len() >= 2 && different.len() == ticks.len(), "{name}: {ticks:?}");
         }
+        // Round numbers of steps, at even distances.
+        let steps: Vec<usize> =
+            set["steps"].as_array().unwrap().iter().map(|tick| text(tick).parse().unwrap()).collect();
+        assert!(steps.len() >= 4 && steps.windows(3).all(|at| at[2] - at[1] == at[1] - at[0]), "{steps:?}");
+        assert_eq!(set["curves"], if name == "slow" { json!([false, 2, 1]) } else { json!([true, 0, 0]) });
         assert_eq!(set["worst"].as_array().unwrap().len(), 10);
         assert_eq!(set["worst"][0], format!("instance-{}.json", INSTANCES - 1));
     }

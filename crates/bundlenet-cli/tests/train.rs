@@ -34,8 +34,12 @@ fn a_network_is_trained_listed_shown_and_used() {
     assert!(output.stderr.is_empty() && !listed.contains("state.safetensors") && listed.lines().count() == 3);
     let card = success(&["model", &best]);
     assert!(card.contains("small <test>") && card.contains("hidden") && card.contains("relative-1"), "{card}");
+    assert!(card.contains("guard       no") && card.contains("format      6"), "{card}");
     let card: Value = serde_json::from_str(&success(&["model", &best, "--json"])).unwrap();
-    assert_eq!(card["architecture"]["hidden"], 4);
+    assert_eq!(
+        (&card["architecture"]["hidden"], &card["format"], &card["has_guard"]),
+        (&4.into(), &6.into(), &false.into())
+    );
     assert_eq!(card["card"]["validation_steps"], serde_json::json!([5, 10]));
 
     let files = generated(folder.path(), "ga-10-100", 3);
@@ -266,7 +270,7 @@ fn seeds_are_trained_side_by_side_and_compared() {
     let table = success(&["train", text(&config), "--out", text(&out), "--seeds=3"]);
     assert!(table.contains("| 3 |") && table.contains("| mean ± standard deviation |"), "{table}");
     let csv = std::fs::read_to_string(out.join("seeds.csv")).unwrap();
-    let gaps: Vec<&str> = csv.lines().skip(1).map(|line| line.rsplit(',').next().unwrap()).collect();
+    let gaps: Vec<&str> = csv.lines().skip(1).map(|line| line.split(',').nth(2).unwrap()).collect();
     // Two columns of three different trainings.
     assert!(gaps.len() == 6 && gaps[0] != gaps[2] && gaps[2] != gaps[4], "{csv}");
     // Each is the training with its seed alone.
@@ -275,6 +279,69 @@ fn seeds_are_trained_side_by_side_and_compared() {
     let metrics = |folder: &Path| std::fs::read_to_string(folder.join("metrics.jsonl")).unwrap();
     assert_eq!(metrics(&alone), metrics(&out.join("seed-2")));
     assert_eq!(success(&["train", "--out", text(&out), "--seeds=3", "--resume"]), table);
+
+    // The validations of all seeds.
+    let csv = success(&["metrics", text(&out)]);
+    assert!(csv.starts_with("seed,stage,") && csv.lines().count() == 1 + 3 * (1 + 4 + 4), "{csv}");
+    assert_eq!(csv.lines().filter(|line| line.starts_with("2,gradient,")).count(), 1 + 4);
+    let events = folder.path().join("events");
+    let paths = success(&["metrics", text(&out), "--tensorboard", text(&events)]);
+    assert!(paths.lines().count() == 3 && paths.contains("seed-3"), "{paths}");
+    assert!(paths.lines().all(|path| !scalars_of(&std::fs::read(path).unwrap()).is_empty()));
+
+    // Folders of one and of several trainings are not mixed.
+    for more in [&["--resume"][..], &[]] {
+        let (code, message) = failure(&[&["train", text(&config), "--out", text(&out)], more].concat());
+        assert!(
+            code == 2 && message.contains("found trainings of several seeds (seed-1, seed-2, seed-3)"),
+            "{message}"
+        );
+        assert!(!out.join("state.safetensors").exists());
+    }
+    let (code, message) = failure(&["train", text(&config), "--out", text(&alone), "--resume", "--seeds=2"]);
+    assert!(code == 2 && message.contains("for several seeds, found one training"), "{message}");
+}
+
+#[test]
+fn a_collapsed_seed_does_not_end_the_others() {
+    let folder = tempfile::tempdir().unwrap();
+    let (config, out) = (folder.path().join("c.toml"), folder.path().join("runs"));
+    // Such a rate makes every network collapse.
+    std::fs::write(&config, SMALL_TRAINING.replace("updates = 8", "updates = 8\nrate = 3.0")).unwrap();
+    let all = ["train", text(&config), "--out", text(&out), "--seeds=2", "--resume"];
+    let first = run(&all);
+    let (table, said) = (String::from_utf8(first.stdout).unwrap(), String::from_utf8(first.stderr).unwrap());
+    assert!(table.contains("| 1† |") && table.contains("| 2† |"), "{table}");
+    assert!(table.contains("- seed 2: training stopped after ") && table.contains("the network has collapsed"));
+    assert!(first.status.code() == Some(1) && said.ends_with("2 of 2 trainings stopped early; seeds.md says why\n"));
+    assert_eq!(std::fs::read_to_string(out.join("seeds.md")).unwrap(), table);
+    // So it is when the trainings are resumed.
+    let again = run(&all);
+    assert_eq!((again.status.code(), String::from_utf8(again.stdout).unwrap()), (Some(1), table));
+}
+
+#[test]
+fn the_start_of_a_training_is_said() {
+    let folder = tempfile::tempdir().unwrap();
+    let (config, out) = (folder.path().join("c.toml"), folder.path().join("run"));
+    let single = SMALL_TRAINING.replace("generate:ga-10-100:16:5", text(&generated(folder.path(), "ga-10-100", 1)[0]));
+    std::fs::write(&config, single).unwrap();
+    let train = |out: &Path, more: &[&str]| {
+        let output = run(&[&["train", text(&config), "--out", text(out)], more].concat());
+        (output.status.success(), String::from_utf8(output.stderr).unwrap())
+    };
+    let (is_done, said) = train(&out, &[]);
+    assert!(is_done && said.contains("untrained:  gaps "), "{said}");
+    assert!(said.contains("validation is on the instances of the training"), "{said}");
+    let start = format!("start_from={}", text(&out.join("best.safetensors")));
+    let (is_done, said) = train(&folder.path().join("next"), &["--override", &start]);
+    assert!(is_done && said.contains("model of start_from:  gaps ") && !said.contains("untrained"), "{said}");
+    let (is_done, said) =
+        train(&folder.path().join("other"), &["--override", &start, "--override", "network.hidden=5"]);
+    assert!(!is_done && said.ends_with("expected network.hidden = 5 (settings), found network.hidden = 4\n"), "{said}");
+    let (is_done, said) = train(&out, &["--resume", "--override", "gradient.batch=3"]);
+    let different = "expected gradient.batch = 4, as the training began, found gradient.batch = 3\n";
+    assert!(!is_done && said.ends_with(different), "{said}");
 }
 
 #[test]
@@ -282,9 +349,11 @@ fn a_plateau_ends_a_stage_early() {
     let folder = tempfile::tempdir().unwrap();
     let config = folder.path().join("c.toml");
     std::fs::write(&config, SMALL_TRAINING).unwrap();
-    let metrics = |name: &str, more: &[&str]| {
+    let mut said = vec![];
+    let mut metrics = |name: &str, more: &[&str]| {
         let out = folder.path().join(name);
-        success(&[&["train", text(&config), "--out", text(&out)], more].concat());
+        let output = run(&[&["train", text(&config), "--out", text(&out)], more].concat());
+        said.push(String::from_utf8(output.stderr).unwrap());
         let lines = std::fs::read_to_string(out.join("metrics.jsonl")).unwrap();
         lines.lines().map(|line| serde_json::from_str(line).unwrap()).collect::<Vec<Value>>()
     };
@@ -298,4 +367,8 @@ fn a_plateau_ends_a_stage_early() {
     // More patience continues the same training.
     let more = metrics("slow", &[&slow[..], &["--override", "validation.patience=9", "--resume"]].concat());
     assert_eq!((more.len(), &more[..5]), (1 + 2 + 4, &ended[..]));
+    // The end of each stage is said.
+    let plateaus = |said: &str| said.lines().filter(|line| line.starts_with("plateau after ")).count();
+    assert!(said[0].contains("plateau after 4 of 8 updates:") && said[0].contains("plateau after 2 of 4 generations:"));
+    assert_eq!(said.iter().map(|said| plateaus(said)).collect::<Vec<_>>(), [2, 0, 0], "{said:?}");
 }

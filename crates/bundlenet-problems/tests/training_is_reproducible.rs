@@ -188,9 +188,11 @@ fn a_training_that_diverges_says_so_and_keeps_the_best() {
 
     let again = train(&settings, folder.path(), false, &quiet).unwrap_err().to_string();
     assert!(again.contains("an empty folder, or a request to resume the training in it"), "{again}");
+    // Resumed, it ends as before.
+    assert_eq!(train(&settings, folder.path(), true, &quiet).unwrap_err().to_string(), message);
     settings.seed = 9;
     let other = train(&settings, folder.path(), true, &quiet).unwrap_err().to_string();
-    assert!(other.contains("the settings that the training began with"), "{other}");
+    assert!(other.ends_with("expected seed = 1, as the training began, found seed = 9"), "{other}");
 }
 
 #[test]

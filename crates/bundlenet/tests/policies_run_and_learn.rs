@@ -7,6 +7,11 @@ use bundlenet::{Domain, FnOracle, Oracle, Sense};
 
 /// `2 + sum_j (j + 1) |x_j - t_j|` with targets of both signs.
 fn tents(domain: Domain) -> impl Oracle + Send {
+    tents_with(domain, None)
+}
+
+/// The same with scales of the variables.
+fn tents_with(domain: Domain, scales: Option<Vec<f64>>) -> impl Oracle + Send {
     let evaluate = |point: &[f64], subgradient: &mut [f64]| {
         let mut value = 2.0;
         for (j, x) in point.iter().enumerate() {
@@ -16,7 +21,11 @@ fn tents(domain: Domain) -> impl Oracle + Send {
         }
         Ok(value)
     };
-    FnOracle::new(4, evaluate).with_domain(domain)
+    let oracle = FnOracle::new(4, evaluate).with_domain(domain);
+    match scales {
+        Some(scales) => oracle.with_scales(scales),
+        None => oracle,
+    }
 }
 
 /// All cuts weigh the same, and steps have one length.
@@ -35,6 +44,9 @@ impl Policy for Equal {
 struct Curious {
     lasts: Vec<Option<LastStep>>,
     values: Vec<f64>,
+    limit: usize,
+    scales: Option<Vec<f64>>,
+    limits: (f64, f64),
 }
 
 impl Policy for Curious {
@@ -44,7 +56,15 @@ impl Policy for Curious {
             let product: f64 = view.subgradient(newest).iter().zip(view.subgradient(cut)).map(|(a, b)| a * b).sum();
             assert!((product - view.products(newest)[cut]).abs() < 1e-12);
             assert!(view.error(cut) > -1e-12);
+            // A cut touches the function at its point, and is lower at the centre by its error.
+            let way = view.centre().iter().zip(view.point(cut)).map(|(centre, point)| centre - point);
+            let slope: f64 = way.zip(view.subgradient(cut)).map(|(way, entry)| way * entry).sum();
+            let error = view.centre_value() - (view.value(cut) + slope);
+            assert!((error.max(0.0) - view.error(cut)).abs() < 1e-9, "{error} {}", view.error(cut));
         }
+        self.limit = view.steps() + view.remaining();
+        self.scales = view.scales().map(<[f64]>::to_vec);
+        self.limits = view.limits(3);
         self.lasts.push(view.last().copied());
         self.values.push(view.centre_value());
         weights[newest] = 1.0;
@@ -79,7 +99,10 @@ fn values_are_the_oracles_own_and_only_improve() {
 #[test]
 fn a_view_shows_the_run() {
     let mut curious = Curious::default();
-    follow(&mut curious, &mut tents(Domain::Free), None, 12).unwrap();
+    let mut oracle = tents_with(Domain::Nonnegative, Some(vec![1.0, 2.0, 3.0, 4.0]));
+    follow(&mut curious, &mut oracle, None, 12).unwrap();
+    assert_eq!((curious.limit, curious.scales), (12, Some(vec![1.0, 2.0, 3.0, 4.0])));
+    assert_eq!(curious.limits, (0.0, f64::INFINITY));
     assert!(curious.lasts[0].is_none() && curious.lasts[1..].iter().all(Option::is_some));
     for (pair, last) in curious.values.windows(2).zip(curious.lasts[1..].iter().flatten()) {
         // The value of a soft centre moves by its share of the decrease.

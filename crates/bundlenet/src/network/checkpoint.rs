@@ -307,7 +307,8 @@ impl Model {
             return Err(invalid("tensor features.deviation of positive numbers".to_string(), found.to_string()));
         }
         let guard = stored.guard(version, guard_steps, inputs)?;
-        Ok(Self::new(Network { architecture, layout, weights, mean, deviation, guard }, card))
+        let network = Network { architecture, layout, weights, mean, deviation, guard };
+        Ok(Self::new(network, card).with_format(version))
     }
 }
 

@@ -6,6 +6,7 @@ use std::sync::{Arc, OnceLock};
 use serde::{Deserialize, Serialize};
 
 use super::architecture::Architecture;
+use super::checkpoint::CHECKPOINT_VERSION;
 use super::guard::GuardRule;
 use super::network::Network;
 
@@ -14,6 +15,7 @@ use super::network::Network;
 pub struct Model {
     network: Arc<Network<f32>>,
     card: Card,
+    format: u32,
 }
 
 /// Description of a network: its training, and its quality on validation data.
@@ -38,7 +40,12 @@ pub struct Card {
 
 impl Model {
     pub(crate) fn new(network: Network<f32>, card: Card) -> Self {
-        Self { network: Arc::new(network), card }
+        Self { network: Arc::new(network), card, format: CHECKPOINT_VERSION }
+    }
+
+    /// The same, as a checkpoint of this version of the format.
+    pub(crate) fn with_format(self, format: u32) -> Self {
+        Self { format, ..self }
     }
 
     /// A network without training. Its steps have the unit length, and its weights are nearly equal.
@@ -61,6 +68,12 @@ impl Model {
     #[must_use]
     pub fn card(&self) -> &Card {
         &self.card
+    }
+
+    /// Version of the checkpoint format that the model was read from. A model that was not read has the newest.
+    #[must_use]
+    pub fn format(&self) -> u32 {
+        self.format
     }
 
     /// Number of weights.

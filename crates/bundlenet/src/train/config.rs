@@ -1,5 +1,6 @@
 //! The settings of a training. Each has a default.
 
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
@@ -271,6 +272,32 @@ impl TrainSettings {
     }
 }
 
+/// The settings in which two tables differ, as `name = value`: those of the first, and those of the second.
+pub(crate) fn differences(table: &str, first: &impl Serialize, second: &impl Serialize) -> [String; 2] {
+    let mut different = [vec![], vec![]];
+    let [first, second] = [toml::Value::try_from(first), toml::Value::try_from(second)].map(Result::ok);
+    collect_differences(table, [first.as_ref(), second.as_ref()], &mut different);
+    different.map(|settings| settings.join(", "))
+}
+
+fn collect_differences(name: &str, values: [Option<&toml::Value>; 2], different: &mut [Vec<String>; 2]) {
+    if values[0] == values[1] {
+        return;
+    }
+    let tables = values.map(|value| value.and_then(toml::Value::as_table));
+    if tables == [None, None] {
+        let shown = values.map(|value| value.map_or_else(|| "not set".to_string(), ToString::to_string));
+        shown.into_iter().zip(different).for_each(|(value, settings)| settings.push(format!("{name} = {value}")));
+        return;
+    }
+    let keys: BTreeSet<&String> = tables.into_iter().flatten().flat_map(toml::Table::keys).collect();
+    for key in keys {
+        let inner = tables.map(|table| table.and_then(|table| table.get(key)));
+        let name = if name.is_empty() { key.clone() } else { format!("{name}.{key}") };
+        collect_differences(&name, inner, different);
+    }
+}
+
 impl GradientSettings {
     /// Learning rate of an update, on `count` training instances.
     pub(crate) fn rate_at(&self, update: usize, count: usize) -> f64 {
@@ -324,6 +351,19 @@ impl EvolutionSettings {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn differences_are_named_as_in_the_config() {
+        let first = TrainSettings::default();
+        let mut second = first.clone();
+        (second.seed, second.network.hidden, second.validation.patience) = (7, 4, Some(3));
+        let [expected, found] = differences("", &first, &second);
+        let hidden = first.network.hidden;
+        assert_eq!(expected, format!("network.hidden = {hidden}, seed = 1, validation.patience = not set"));
+        assert_eq!(found, "network.hidden = 4, seed = 7, validation.patience = 3");
+        let [expected, _] = differences("network", &first.network, &second.network);
+        assert_eq!(expected, format!("network.hidden = {hidden}"));
+    }
 
     #[test]
     fn rates_follow_their_schedule() {

@@ -6,7 +6,7 @@ use std::sync::{Mutex, PoisonError};
 
 use serde::{Deserialize, Serialize};
 
-use super::config::TrainSettings;
+use super::config::{TrainSettings, differences};
 use super::example::Example;
 use super::optima::{Optima, not_proved};
 use super::optimizer::Optimizer;
@@ -142,7 +142,7 @@ impl Folder {
                 Ok(Some(report)) => report,
                 Ok(None) => break Finished::Completely,
                 Err(error) => {
-                    self.write(&trainer)?;
+                    self.workers.tell(|| self.write(&trainer))?;
                     return Err(error);
                 }
             };
@@ -258,9 +258,10 @@ impl Folder {
             settings.validation.patience = None;
             settings
         };
-        if comparable(&metadata.settings) != comparable(settings) {
-            let expected = "the settings that the training began with (its config.toml)".to_string();
-            return Err(Error::Content { path, expected, found: "different settings".to_string() });
+        let (begun, settings) = (comparable(&metadata.settings), comparable(settings));
+        if begun != settings {
+            let [expected, found] = differences("", &begun, &settings);
+            return Err(Error::Content { path, expected: format!("{expected}, as the training began"), found });
         }
         let count = Layout::new(&settings.network).total;
         let inputs = settings.network.inputs();

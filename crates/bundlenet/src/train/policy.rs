@@ -76,9 +76,20 @@ pub struct LastStep {
 #[derive(Debug)]
 pub struct View<'a> {
     bundle: &'a Bundle,
+    run: &'a RunSoFar,
+}
+
+/// The data of a run that its bundle does not have.
+#[derive(Debug)]
+struct RunSoFar {
+    domain: Domain,
+    scales: Option<Vec<f64>>,
     unit: f64,
     steps: usize,
-    last: Option<&'a LastStep>,
+    limit: usize,
+    /// Point and value of each cut.
+    visits: Vec<(Vec<f64>, f64)>,
+    last: Option<LastStep>,
 }
 
 impl View<'_> {
@@ -91,7 +102,37 @@ impl View<'_> {
     /// Number of steps so far.
     #[must_use]
     pub fn steps(&self) -> usize {
-        self.steps
+        self.run.steps
+    }
+
+    /// Number of steps that remain, with the next one.
+    #[must_use]
+    pub fn remaining(&self) -> usize {
+        self.run.limit - self.run.steps
+    }
+
+    /// Limits of a variable: infinite where it has none.
+    #[must_use]
+    pub fn limits(&self, variable: usize) -> (f64, f64) {
+        self.run.domain.limits(variable)
+    }
+
+    /// Scale of each variable, if the oracle states them.
+    #[must_use]
+    pub fn scales(&self) -> Option<&[f64]> {
+        self.run.scales.as_deref()
+    }
+
+    /// The point where a cut was made: a trial point, or the start for cut 0.
+    #[must_use]
+    pub fn point(&self, cut: usize) -> &[f64] {
+        &self.run.visits[cut].0
+    }
+
+    /// Value at the point where a cut was made.
+    #[must_use]
+    pub fn value(&self, cut: usize) -> f64 {
+        self.run.visits[cut].1
     }
 
     /// Linearisation error of a cut at the centre.
@@ -127,23 +168,20 @@ impl View<'_> {
     /// A step length at hand: the first one of the strategy `adaptive`.
     #[must_use]
     pub fn unit(&self) -> f64 {
-        self.unit
+        self.run.unit
     }
 
     /// The last step; `None` before the first.
     #[must_use]
     pub fn last(&self) -> Option<&LastStep> {
-        self.last
+        self.run.last.as_ref()
     }
 }
 
 /// A policy in the place of a master.
 struct PolicyProposer<'p> {
     policy: &'p mut dyn Policy,
-    domain: Domain,
-    unit: f64,
-    steps: usize,
-    last: Option<LastStep>,
+    run: RunSoFar,
     weights: Vec<f64>,
 }
 
@@ -154,7 +192,7 @@ impl Proposer for PolicyProposer<'_> {
         let count = bundle.places();
         self.weights.clear();
         self.weights.resize(count, 0.0);
-        let view = View { bundle, unit: self.unit, steps: self.steps, last: self.last.as_ref() };
+        let view = View { bundle, run: &self.run };
         let length = self.policy.propose(&view, &mut self.weights);
         let temperature = self.policy.temperature();
         let is_positive = |number: f64| number > 0.0 && number.is_finite();
@@ -168,14 +206,14 @@ impl Proposer for PolicyProposer<'_> {
             proposal.centre_policy = CentrePolicy::Soft { temperature, offset: 0.0 };
         } else {
             proposal.weights.push((bundle.newest(), 1.0));
-            proposal.eta = self.unit;
+            proposal.eta = self.run.unit;
             proposal.centre_policy = CentrePolicy::Soft { temperature: 1.0, offset: 0.0 };
         }
         bundle.aggregate(&proposal.weights, &mut proposal.direction);
         proposal.sigma = proposal.weights.iter().map(|&(cut, weight)| weight * bundle.errors()[cut]).sum();
         let entries = proposal.direction.numbers_mut(bundle.dim()).iter_mut().zip(&bundle.centre().point);
         for (index, (entry, &centre)) in entries.enumerate() {
-            if let Some(bent) = bend(self.domain.limits(index), centre, *entry, proposal.eta) {
+            if let Some(bent) = bend(self.run.domain.limits(index), centre, *entry, proposal.eta) {
                 *entry = bent.direction;
                 proposal.sigma += bent.error;
             }
@@ -184,8 +222,9 @@ impl Proposer for PolicyProposer<'_> {
     }
 
     fn learn(&mut self, _bundle: &Bundle, step: &Step<'_>) {
-        self.steps += 1;
-        self.last = Some(LastStep {
+        self.run.steps += 1;
+        self.run.visits.push((step.seen.point.clone(), step.seen.value));
+        self.run.last = Some(LastStep {
             length: step.proposal.eta,
             direction_square: step.proposal.norm_squared,
             predicted: step.promised(),
@@ -219,9 +258,11 @@ pub fn follow(
     let mut start = start.map_or_else(|| Evaluation::at(&function.start()), Evaluation::at);
     function.begin(&mut start, Detail::Whole, None)?;
     let unit = Proximity::adaptive(&start.point, start.value).eta();
-    let domain = function.domain().clone();
+    let (domain, scales) = (function.domain().clone(), function.scales().map(<[f64]>::to_vec));
     let bundle = Bundle::around(&start, &domain, usize::MAX).weighed_by(Weighing::Network);
-    let proposer = PolicyProposer { policy, domain, unit, steps: 0, last: None, weights: vec![] };
+    let visits = vec![(start.point.clone(), start.value)];
+    let run = RunSoFar { domain, scales, unit, steps: 0, limit: steps, visits, last: None };
+    let proposer = PolicyProposer { policy, run, weights: vec![] };
     let pruning = Pruning { lifetime: usize::MAX, cap: usize::MAX, bytes: usize::MAX };
     let mut method = BundleMethod::new(&function, bundle, proposer, pruning, 0.0);
     let factor = function.sense().sign() / function.scale();

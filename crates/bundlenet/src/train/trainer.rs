@@ -9,8 +9,8 @@ use bundlenet_linalg::vectors::{Padded, multiply};
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
-use super::config::{Evolving, Loss, Objective, TrainSettings};
-use super::example::{Example, gap_percent, limited, magnitude};
+use super::config::{Evolving, Loss, Objective, TrainSettings, differences};
+use super::example::{Example, gap_percent, limited};
 use super::optimizer::{Optimizer, clip};
 use super::unroll::{Subject, Unroll, Weight};
 use crate::error::{Error, InvalidSetting};
@@ -273,6 +273,7 @@ impl Trainer {
     /// If an oracle fails, numbers are no longer finite, or the network has collapsed. The best model is kept.
     pub fn advance(&mut self) -> Result<Option<Report>, Error> {
         self.begin()?;
+        self.check_collapse()?;
         if !self.is_over(Stage::Gradient) {
             return self.update().map(Some);
         }
@@ -357,7 +358,7 @@ impl Trainer {
         for (&index, oracle) in members.iter().zip(&mut oracles) {
             let example = &self.train[index];
             let weight = match (settings.loss, example.optimum) {
-                (Loss::Gap, Some(optimum)) => Weight::OfValue(100.0 / magnitude(optimum)),
+                (Loss::Gap, Some(optimum)) => Weight::OfGap(optimum),
                 _ => {
                     let components = oracle.as_sum().map_or(1, |sum| sum.component_count());
                     Weight::OfScaledValue(1.0 / components as f64)
@@ -514,16 +515,22 @@ impl Trainer {
         self.state.suspicious = if is_collapsed { self.state.suspicious + 1 } else { 0 };
         if measurement.score < best.measurement.score {
             self.state.best = Some(Best { weights: self.state.network.weights.clone(), measurement });
-        } else if self.state.suspicious >= PATIENCE {
-            let Measurement { gaps, step_lengths, entropy, .. } = &measurement;
-            return Err(self.stopped(format!(
-                "the network has collapsed, with gaps {gaps:.3?} % in {PATIENCE} validations in a row (best: {:.3?}), \
-                 step lengths {step_lengths:.3?} and entropy of the attention {entropy:.2}; a lower gradient.rate or \
-                 network.logit_scale may help",
-                best.measurement.gaps
-            )));
+            self.state.suspicious = 0;
         }
-        Ok(())
+        self.check_collapse()
+    }
+
+    /// An error if the network has collapsed. So a collapsed training ends in the same way when it is resumed.
+    fn check_collapse(&self) -> Result<(), Error> {
+        let State { suspicious, history, best, .. } = &self.state;
+        let (Some(last), Some(best), true) = (history.last(), best, *suspicious >= PATIENCE) else { return Ok(()) };
+        let Measurement { gaps, step_lengths, entropy, .. } = last;
+        Err(self.stopped(format!(
+            "the network has collapsed, with gaps {gaps:.3?} % in {PATIENCE} validations in a row (best: {:.3?}), \
+             step lengths {step_lengths:.3?} and entropy of the attention {entropy:.2}; a lower gradient.rate or \
+             network.logit_scale may help",
+            best.measurement.gaps
+        )))
     }
 
     fn stopped(&self, reason: String) -> Error {
@@ -579,9 +586,10 @@ fn start_from(path: &Path, wanted: &Architecture) -> Result<Network<f32>, Error>
     network = network.with_features(wanted.features);
     let step_scale = wanted.step_scale.or(network.architecture.step_scale);
     let found = Architecture { step_scale, ..network.architecture.clone() };
-    if found != (Architecture { step_scale, ..wanted.clone() }) {
-        let (path, expected) = (path.to_path_buf(), format!("the architecture of the settings, {wanted:?}"));
-        return Err(Error::Content { path, expected, found: format!("{found:?}") });
+    let wanted = Architecture { step_scale, ..wanted.clone() };
+    if found != wanted {
+        let [expected, found] = differences("network", &wanted, &found);
+        return Err(Error::Content { path: path.to_path_buf(), expected: format!("{expected} (settings)"), found });
     }
     network.architecture = found;
     Ok(network)
@@ -926,7 +934,8 @@ impl Sums {
 mod tests {
     use super::*;
     use crate::network::StepUnit;
-    use crate::oracle::{Domain, FnOracle};
+    use crate::oracle::{Domain, FnOracle, Sense};
+    use crate::train::rollout;
 
     /// `|x - 3| + |y - 4|` from 0. The bounded case has a third variable that tends to negative values.
     #[test]
@@ -950,6 +959,77 @@ mod tests {
         let root = |number: f64| number.sqrt();
         assert!(free >= 3.0 * root(2.0) - 0.01 && free <= 4.0 * root(2.0) + 0.01, "{free}");
         assert!(bounded >= 3.0 * root(3.0) - 0.01 && bounded <= 4.0 * root(3.0) + 0.01, "{bounded}");
+    }
+
+    /// `offset` plus or minus the distance to a target, and its best value.
+    fn distance(sense: Sense, offset: f64, target: f64) -> Example {
+        let oracle: super::super::MakeOracle = Arc::new(move || {
+            let evaluate = move |point: &[f64], subgradient: &mut [f64]| {
+                subgradient[0] = sense.sign() * (point[0] - target).signum();
+                Ok(offset + sense.sign() * (point[0] - target).abs())
+            };
+            Box::new(FnOracle::new(1, evaluate).with_sense(sense))
+        });
+        Example { name: format!("{target}"), oracle, start: None, optimum: Some(offset) }
+    }
+
+    fn small_training() -> TrainSettings {
+        let mut settings = TrainSettings::default();
+        settings.data.train = vec!["distances".to_string()];
+        settings.validation.steps = vec![4];
+        (settings.network.hidden, settings.network.decoder) = (2, 2);
+        (settings.gradient.updates, settings.gradient.batch, settings.gradient.discount) = (9, 2, 1.0);
+        (settings.gradient.horizon, settings.gradient.window, settings.evolution.generations) = (4, 2, 0);
+        settings
+    }
+
+    #[test]
+    fn the_loss_of_gaps_is_their_mean() {
+        for (sense, offset) in [(Sense::Minimize, 200.0), (Sense::Maximize, 200.0), (Sense::Maximize, -50.0)] {
+            let examples = [3.0, 11.0].map(|target| distance(sense, offset, target)).to_vec();
+            let mut trainer = Trainer::new(small_training(), examples.clone(), examples.clone()).unwrap();
+            trainer.begin().unwrap();
+            let model = trainer.last();
+            let gaps = examples.iter().flat_map(|example| {
+                let points = rollout(&model, &mut *(example.oracle)(), 4).unwrap().points;
+                points.into_iter().map(|point| {
+                    let value = (example.oracle)().evaluate(&point, &mut [0.0]).unwrap();
+                    gap_percent(value, offset)
+                })
+            });
+            let mean = gaps.sum::<f64>() / 8.0;
+            let loss = trainer.advance().unwrap().unwrap().loss;
+            // Both follow the same points in single precision.
+            assert!(mean > 0.0 && (loss - mean).abs() < 1e-6 * mean, "{loss} {mean}");
+        }
+    }
+
+    #[test]
+    fn a_collapsed_training_stays_collapsed() {
+        let examples = [3.0, 11.0].map(|target| distance(Sense::Minimize, 200.0, target)).to_vec();
+        let mut trainer = Trainer::new(small_training(), examples.clone(), examples.clone()).unwrap();
+        trainer.begin().unwrap();
+        let mut bad = trainer.history()[0].clone();
+        (bad.gaps, bad.score) = (vec![1e3], 7.0);
+        assert!(trainer.note(bad.clone()).is_ok() && trainer.note(bad.clone()).is_ok());
+        let first = trainer.note(bad).unwrap_err().to_string();
+        assert!(first.contains("the network has collapsed") && first.ends_with("are kept"), "{first}");
+        let state = trainer.state.clone();
+        let mut resumed = Trainer::resume(small_training(), examples.clone(), examples, state).unwrap();
+        assert_eq!(resumed.advance().unwrap_err().to_string(), first);
+    }
+
+    #[test]
+    fn a_start_of_another_architecture_is_named() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("model.safetensors");
+        let small = small_training().network;
+        Model::untrained(&small, 1).save(&path, crate::network::Precision::Single).unwrap();
+        let wanted = Architecture { hidden: 5, shortcut: false, ..small };
+        let message = start_from(&path, &wanted).unwrap_err().to_string();
+        let differences = "expected network.hidden = 5, network.shortcut = false (settings), \
+            found network.hidden = 2, network.shortcut = true";
+        assert!(message.ends_with(differences), "{message}");
     }
 
     #[test]

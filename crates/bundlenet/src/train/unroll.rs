@@ -10,6 +10,7 @@ use bundlenet_linalg::Stream;
 use bundlenet_linalg::simd::flat;
 use bundlenet_linalg::vectors::Padded;
 
+use super::example::magnitude;
 use crate::method::{BundleMethod, Minimize, Progress, Terms, network_method_with, propose_together};
 use crate::model::{Bundle, CentrePolicy, Model, Proposal};
 use crate::network::{
@@ -32,8 +33,9 @@ struct Episode<'a, S: Real, E: FeatureSource> {
     function: Function<'a>,
     method: BundleMethod<NetworkProposer<S, E>>,
     records: Vec<Record<S>>,
-    /// Weight of a value of the scaled function in the loss.
+    /// Weight of a value of the scaled function in the loss, and the value that counts as 0.
     weight: f64,
+    origin: f64,
     is_over: bool,
     end: Option<End>,
 }
@@ -123,8 +125,8 @@ pub(crate) struct Subject<'a> {
 /// Weight of a value in the loss.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Weight {
-    /// Weight of the oracle's own value.
-    OfValue(f64),
+    /// The value counts as its gap to this optimum, in percent.
+    OfGap(f64),
     /// Weight of the value scaled by the norm of the first subgradient.
     OfScaledValue(f64),
 }
@@ -162,15 +164,18 @@ impl<'a, S: Real, E: FeatureSource> Unroll<'a, S, E> {
         let mut episodes = Vec::with_capacity(subjects.len());
         for subject in subjects {
             let (function, start) = begin_function(subject.oracle, subject.start)?;
-            let weight = match subject.weight {
-                Weight::OfValue(weight) => weight / function.scale(),
-                Weight::OfScaledValue(weight) => weight,
+            let (weight, origin) = match subject.weight {
+                Weight::OfGap(optimum) => (
+                    100.0 / magnitude(optimum) / function.scale(),
+                    function.sense().sign() * optimum * function.scale(),
+                ),
+                Weight::OfScaledValue(weight) => (weight, 0.0),
             };
             let source = source(&network.architecture, &start);
             let terms = Terms { cap: usize::MAX, tolerance: 0.0, budget: None, is_alone: true };
             let method = network_method_with(Arc::clone(&network), source, &function, &start, terms);
             let is_over = start.is_stationary(function.domain());
-            episodes.push(Episode { function, method, records: vec![], weight, is_over, end: None });
+            episodes.push(Episode { function, method, records: vec![], weight, origin, is_over, end: None });
         }
         let rows = episodes.len();
         let tape = Tape::new(&network.architecture, rows, window);
@@ -221,8 +226,8 @@ impl<'a, S: Real, E: FeatureSource> Unroll<'a, S, E> {
     /// Adds the gradient of the window's loss to `gradient` and begins a new window. Returns the loss.
     pub(crate) fn backward(&mut self, gradient: &mut [S]) -> f64 {
         let steps = self.steps;
-        let ends = self.episodes.iter().filter_map(|episode| episode.end.as_ref());
-        let mut loss: f64 = ends.map(|end| end.weight * end.value).sum();
+        let ends = self.episodes.iter().filter_map(|episode| Some((episode.end.as_ref()?, episode.origin)));
+        let mut loss: f64 = ends.map(|(end, origin)| end.weight * (end.value - origin)).sum();
         self.adjoint.clear_state();
         let mut pulls: Vec<Pull<S>> = self.episodes.iter().map(Pull::new).collect();
         for step in (0..steps).rev() {
@@ -231,7 +236,7 @@ impl<'a, S: Real, E: FeatureSource> Unroll<'a, S, E> {
             }
             for (row, (episode, pull)) in self.episodes.iter().zip(&mut pulls).enumerate() {
                 if let Some(record) = episode.records.get(step) {
-                    loss += record.weight * record.value;
+                    loss += record.weight * (record.value - episode.origin);
                     pull.backward(&self.network, (&self.tape, &mut self.adjoint), episode, record, (step, row));
                 }
             }
