@@ -53,11 +53,11 @@ pub(crate) fn table(rows: &[(&str, String)]) -> Result<(), Failure> {
 }
 
 /// Writes a file.
-pub(crate) fn file(path: &Path, text: &str) -> Result<(), Failure> {
+pub(crate) fn file(path: &Path, content: impl AsRef<[u8]>) -> Result<(), Failure> {
     if is_silent() {
         return Ok(());
     }
-    Ok(std::fs::write(path, text).map_err(|source| Error::Write { path: path.to_path_buf(), source })?)
+    Ok(std::fs::write(path, content).map_err(|source| Error::Write { path: path.to_path_buf(), source })?)
 }
 
 /// Refuses an output that is a folder or an input of the command.

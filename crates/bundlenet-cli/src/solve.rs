@@ -3,9 +3,10 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
 
 use bundlenet::{Journal, Limits, Log, Method, Oracle, Settings, Solver, State, Status};
-use bundlenet_problems::Problem;
+use bundlenet_problems::{Problem, Search};
 use clap::Args;
 use indicatif::ProgressBar;
 use serde::{Deserialize, Serialize};
@@ -16,7 +17,7 @@ use crate::options::MethodOptions;
 use crate::ranks::Ranks;
 use crate::run::{Outcome, Progress, interrupt_flag, use_threads};
 use crate::solve_report::Report;
-use crate::{blocks, output, primal};
+use crate::{blocks, output, prices, primal};
 
 /// Solve the Lagrangian dual of instances
 #[derive(Args)]
@@ -85,6 +86,10 @@ pub(crate) struct Solve {
     #[arg(long)]
     quiet: bool,
 }
+
+/// Said of a file of pglib-uc that is solved in the other formulation.
+const CHP_NOTE: &str = "the formulation chp ignores initial states, and reads the cost of the first output as the cost \
+    of each MWh: values compare with those of ConvexHullPricing.jl, and prices are not those of this system";
 
 /// Results so far, and what went wrong on the way.
 #[derive(Default)]
@@ -302,9 +307,7 @@ impl Solve {
         if let (Some(path), Some(found)) = (&self.primal, &report.primal) {
             results.keep(primal::write(path, &report.subject, report.value, found));
         }
-        if let (Some(path), Some(prices)) = (&self.prices, &report.prices) {
-            results.keep(output::file(path, &prices.csv()));
-        }
+        results.keep(report.unwritten.take().map_or(Ok(()), Err));
         if let (Some(path), Some(prices)) = (&self.picture, &report.prices) {
             let name = Path::new(&report.subject.file).file_name().map_or_else(String::new, |name| {
                 name.to_string_lossy().trim_end_matches(".gz").trim_end_matches(".json").to_string()
@@ -348,7 +351,9 @@ impl Solve {
         let report = |read: Result<(&PathBuf, Problem), Failure>| {
             let (file, problem) = read?;
             match solutions.next() {
-                Some(solution) => Ok(Report::new(file, &problem, settings.method.name(), solution?, self.safe)),
+                Some(solution) => {
+                    Ok(Report::new(file, &problem, (settings.method.name(), solution?), self.safe, &Search::default()))
+                }
                 None => Err(Failure::run(format!("{}: no solution", file.display()))),
             }
         };
@@ -357,6 +362,12 @@ impl Solve {
 
     fn read(&self, file: &Path) -> Result<Problem, Failure> {
         let problem = self.reading.read(file)?;
+        if let Problem::UnitCommitment(instance) = &problem
+            && instance.has_unused_data()
+            && !self.quiet
+        {
+            output::note(&format!("bundlenet: {}: {CHP_NOTE}", file.display()));
+        }
         let options = [("--prices", &self.prices), ("--picture", &self.picture)];
         if let Some((option, _)) = options.iter().find(|(_, path)| path.is_some())
             && !matches!(problem, Problem::UnitCommitment(_))
@@ -387,6 +398,8 @@ impl Solve {
         if is_model(file) {
             return self.solve_model(file, settings, interrupt, ranks);
         }
+        let limit = self.time_limit.and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
+        let until = limit.and_then(|limit| Instant::now().checked_add(limit));
         let problem = self.read(file)?;
         let mut dual = problem.dual();
         let head = self.header(file, &sizes(&problem), &*dual);
@@ -396,10 +409,21 @@ impl Solve {
             None => Some(solve(&mut *dual)),
         };
         let Some(Outcome { solution, unsaved, .. }) = solved.transpose()? else { return Ok(None) };
-        let mut report = Report::new(file, &problem, settings.method.name(), solution, self.safe);
-        report.unsaved = unsaved;
+        // The search for a feasible schedule takes longer than the run, and the prices do not need it.
+        let unwritten = self.write_prices(&problem, &solution.point).err();
+        let search = Search { interrupt: Some(interrupt), until, ..Search::default() };
+        let mut report = Report::new(file, &problem, (settings.method.name(), solution), self.safe, &search);
+        (report.unsaved, report.unwritten) = (unsaved, unwritten);
         report.proof = self.proof.as_ref().and_then(|_| problem.proof(&report.point).ok());
         Ok(Some(report))
+    }
+
+    /// Writes the file of `--prices`.
+    fn write_prices(&self, problem: &Problem, point: &[f64]) -> Result<(), Failure> {
+        match (&self.prices, prices::csv(problem, point)) {
+            (Some(path), Some(text)) => output::file(path, &text),
+            _ => Ok(()),
+        }
     }
 
     /// Solves the dual of a model file.

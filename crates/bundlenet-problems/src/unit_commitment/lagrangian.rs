@@ -132,9 +132,10 @@ impl UnitCommitmentDual {
         &self.instance
     }
 
-    /// Output and reserve of every unit in the best balanced combination of schedules, if one was found.
-    pub(super) fn combination(&self) -> Option<&[Vec<f64>]> {
-        self.balance.combination()
+    /// Output and reserve of every unit in the cheapest balanced combination of all schedules of a run with fixed periods
+    /// on, if there is one.
+    pub(super) fn settle(&mut self, is_over: &dyn Fn() -> bool) -> Option<&[Vec<f64>]> {
+        self.balance.settle(is_over)
     }
 
     fn run(&mut self, point: &[f64], keep: Keep) {
