@@ -13,6 +13,9 @@ use bundlenet::{BundleSettings, Limits, Method, Settings, Solver, Status};
 /// Shares on from which a unit is on. Lower ones commit more units.
 const THRESHOLDS: [f64; 4] = [0.5, 0.3, 0.1, 0.01];
 
+/// Shares that commit few units, or only those that must run. They are tried if the others give no schedule.
+const HIGH_THRESHOLDS: [f64; 2] = [0.8, 1.1];
+
 /// Steps of a dispatch at most.
 const MOST_STEPS: usize = 150;
 
@@ -24,8 +27,8 @@ pub(super) fn find(instance: &UnitCommitment, convex: &Schedules, search: &Searc
     let mut best: Option<Schedules> = None;
     let mut prices = search.multipliers.map(<[f64]>::to_vec);
     let mut last = vec![];
-    for threshold in THRESHOLDS {
-        if search.is_over() {
+    for threshold in THRESHOLDS.into_iter().chain(HIGH_THRESHOLDS) {
+        if search.is_over() || (threshold > THRESHOLDS[0] && best.is_some()) {
             break;
         }
         let patterns = patterns(instance, convex, threshold);
