@@ -104,7 +104,7 @@ impl Prices {
             }
             Parts::Chp { thermal, load } => format!("thermal units {thermal:.2}, load {load:.2}"),
         };
-        Some(format!("{}  (that these prices do not pay of the feasible schedule: {parts})", self.uplift?))
+        Some(format!("{}  (cost of the feasible schedule minus the value: {parts})", self.uplift?))
     }
 
     /// The picture of `--picture`.
@@ -128,14 +128,15 @@ impl Prices {
 }
 
 impl Supply {
-    /// Committed capacity, and on top of it the output of renewable units or the demand that is lost, the highest first.
+    /// Committed capacity, and on top of thermal the output of renewable units or the demand that is lost, the highest first.
     fn layers(&self) -> Vec<Layer> {
         let (name, flexible) = &self.flexible;
         let top: Vec<f64> = self.committed.iter().zip(flexible).map(|(one, other)| one + other).collect();
         let mut layers = vec![];
-        if flexible.iter().any(|amount| *amount > 1e-6) {
+        let largest = top.iter().copied().fold(0.0, f64::max);
+        if flexible.iter().any(|amount| *amount > VISIBLE * largest) {
             let colour = if *name == "lost load" { "#ffcccc" } else { "#ccddaa" };
-            layers.push(Layer::area(&[&format!("{name},"), "on top of it"], colour, &top));
+            layers.push(Layer::area(&[&format!("{name},"), "on top of thermal"], colour, &top));
         }
         let mut words = vec!["capacity of thermal", "units that are on"];
         if !self.is_feasible {
@@ -192,6 +193,9 @@ fn grid_step(range: f64) -> f64 {
     let power = 10.0_f64.powf((range / 5.0).log10().floor());
     [1.0, 2.0, 5.0, 10.0].into_iter().map(|factor| factor * power).find(|step| range / step <= 5.0).unwrap_or(range)
 }
+
+/// Least share of the axis that is drawn as an area.
+const VISIBLE: f64 = 1e-3;
 
 /// Largest number that counts as 0 on an axis, in steps of its grid.
 const NOTHING: f64 = 1e-6;
@@ -259,9 +263,9 @@ impl Panel {
         format!("<polyline {style} points=\"{}\"/>\n", points.collect::<Vec<_>>().join(" "))
     }
 
-    fn legend(&self, layers: &[Layer]) -> String {
+    fn legend<'a>(&self, layers: impl Iterator<Item = &'a Layer>) -> String {
         let (mut svg, mut at) = (String::new(), self.top + 12.0);
-        for layer in layers.iter().rev() {
+        for layer in layers {
             let width = if layer.is_area { 12.0 } else { 3.0 };
             let (begin, end, colour) = (END + 8.0, END + 24.0, layer.colour);
             let _ = writeln!(
@@ -284,8 +288,9 @@ fn panel(unit: &str, (top, height): (f64, f64), layers: &[Layer]) -> String {
     let periods = layers.iter().map(|layer| layer.numbers.len()).max().unwrap_or(1).max(1);
     let panel = Panel { top, height, low, high, step, periods };
     let (areas, lines): (Vec<&Layer>, Vec<&Layer>) = layers.iter().partition(|layer| layer.is_area);
-    let draw = |layers: Vec<&Layer>| layers.into_iter().map(|layer| panel.layer(layer)).collect::<String>();
-    [label((LEFT, top - 8.0), "", unit), draw(areas), panel.grid(), draw(lines), panel.legend(layers)].concat()
+    let draw = |layers: &[&Layer]| layers.iter().map(|layer| panel.layer(layer)).collect::<String>();
+    let legend = panel.legend(lines.iter().chain(&areas).copied());
+    [label((LEFT, top - 8.0), "", unit), draw(&areas), panel.grid(), draw(&lines), legend].concat()
 }
 
 #[cfg(test)]
@@ -293,10 +298,25 @@ mod tests {
     use super::*;
 
     #[test]
+    fn the_legend_says_what_supplies_the_demand() {
+        let words = |is_feasible: bool, renewable: f64| {
+            let flexible = ("renewable output", vec![renewable]);
+            let layers = Supply { is_feasible, committed: vec![90.0], flexible }.layers();
+            let numbers: Vec<f64> = layers.iter().map(|layer| layer.numbers[0]).collect();
+            (layers.iter().map(|layer| layer.words.join(" ")).collect::<Vec<_>>(), numbers)
+        };
+        let (top, thermal) = ("renewable output, on top of thermal", "capacity of thermal units that are on");
+        assert_eq!(words(true, 30.0), (vec![top.to_string(), thermal.to_string()], vec![120.0, 90.0]));
+        let (convex, _) = words(false, 0.0);
+        assert_eq!(convex, [format!("{thermal}, mean of a convex combination")]);
+    }
+
+    #[test]
     fn round_off_below_zero_has_no_grid_line() {
         let prices = |least: f64| axis(&[Layer::line(&["energy"], "red", &[least, 180.0])]);
         assert_eq!(prices(-9.7e-9), (0.0, 200.0, 50.0));
         assert_eq!(prices(-1.0), (-50.0, 200.0, 50.0));
+        // A price that is 0 throughout still has an axis.
         let (low, high, _) = axis(&[Layer::line(&["energy"], "red", &[0.0])]);
         assert!(low == 0.0 && high > 0.0, "{low} {high}");
     }

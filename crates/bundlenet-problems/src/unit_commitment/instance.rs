@@ -290,7 +290,12 @@ fn check_number(number: f64, element: Element) -> Result<(), InvalidInstance> {
     if (0.0..=MOST).contains(&number) {
         return Ok(());
     }
-    Err(InvalidInstance::new(element, "a number from 0 to 1e12", number))
+    Err(InvalidInstance::new(element, "a nonnegative number up to 1e12", shown(number)))
+}
+
+/// A number without a row of zeros.
+fn shown(number: f64) -> String {
+    if number.abs() > MOST { format!("{number:e}") } else { number.to_string() }
 }
 
 /// Refuses a unit whose limits allow no schedule.
@@ -321,7 +326,7 @@ impl ThermalUnit {
             return Err(InvalidInstance::new(Element::Production(index), "at least one point", "none"));
         }
         if let Some(point) = self.production.iter().find(|point| !(-MOST..=MOST).contains(&point.cost)) {
-            return Err(InvalidInstance::new(Element::Production(index), "costs from -1e12 to 1e12", point.cost));
+            return Err(InvalidInstance::new(Element::Production(index), "from -1e12 to 1e12", shown(point.cost)));
         }
         if self.startup.is_empty() {
             return Err(InvalidInstance::new(Element::Startup(index), "at least one category", "none"));
