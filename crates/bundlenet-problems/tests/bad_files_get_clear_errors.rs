@@ -81,7 +81,7 @@ fn unit_commitment() {
     expect(UNIT, "[50, 60]", "[50, -60]", 2, &["demand of period 1", "nonnegative", "-60"]);
     expect(UNIT, r#""reserves": [1, 1]"#, r#""reserves": [1]"#, 3, &["reserves", "one for each period", "found 1"]);
     expect(UNIT, r#""ramp_up_limit": 30,"#, "", 19, &["ramp_up_limit", "of unit \"a\"", "line 19"]);
-    expect(UNIT, r#""power_output_maximum": [5, 5]"#, "", 20, &["of unit \"w\""]);
+    expect(UNIT, ",\n\"power_output_maximum\": [5, 5]", "", 20, &["of unit \"w\""]);
     expect(UNIT, "[50, 60]", "[50, NaN]", 2, &["\"NaN\"", "column"]);
     expect(UNIT, "[50, 60]", "[50, -Infinity]", 2, &["\"-Infinity\""]);
     expect(UNIT, "[50, 60]", "[50, 1e999]", 2, &["\"1e999\"", "out of range"]);
