@@ -207,16 +207,21 @@ impl Balance {
         found
     }
 
-    /// Output and reserve of every unit in the cheapest balanced combination of all schedules of a dispatch, and the use
-    /// of each flexible period.
-    pub(super) fn settle(&mut self, is_over: &dyn Fn() -> bool) -> Option<&[Vec<f64>]> {
-        let mut has_all = false;
-        while self.solve(self.last.clone(), is_over).is_none() {
-            if has_all || is_over() {
-                return None;
-            }
-            has_all = self.nearest == MOST_COLUMNS;
+    /// From now on, the linear program of a dispatch is solved during the run.
+    pub(super) fn prove_dispatches(&mut self) {
+        self.kind = Kind::Combine;
+    }
+
+    /// Balances all schedules of a dispatch after its run.
+    pub(super) fn settle(&mut self, is_over: &dyn Fn() -> bool) {
+        if self.kind == Kind::Dispatch && self.solve(self.last.clone(), is_over).is_none() {
+            self.nearest = MOST_COLUMNS;
+            self.solve(self.last.clone(), is_over);
         }
+    }
+
+    /// Output and reserve of every unit in the cheapest balanced combination so far, and the use of each flexible period.
+    pub(super) fn combination(&self) -> Option<&[Vec<f64>]> {
         self.program.best_supply()
     }
 

@@ -8,7 +8,7 @@ use super::instance::{Formulation, UnitCommitment};
 use super::lagrangian::UnitCommitmentDual;
 use super::primal::Schedules;
 use crate::Search;
-use bundlenet::{BundleSettings, Limits, Method, Settings, Solver, Status};
+use bundlenet::{BundleSettings, Limits, Method, Settings, Solution, Solver, State, Status};
 
 /// Shares on from which a unit is on. Lower ones commit more units.
 const THRESHOLDS: [f64; 4] = [0.5, 0.3, 0.1, 0.01];
@@ -87,23 +87,33 @@ fn dispatch(
     search: &Search<'_>,
 ) -> Option<Schedules> {
     let mut dual = UnitCommitmentDual::new(fixed);
-    let limits = Limits { steps: Some(MOST_STEPS), seconds: search.seconds_left(), target: least, ..Limits::default() };
-    let method = Method::Bundle(BundleSettings::default());
-    let settings = Settings { method, limits, tolerance: TOLERANCE, ..Settings::default() };
-    let mut solver = Solver::new(settings).ok()?;
-    if let Some(prices) = prices.as_deref() {
-        solver = solver.start(prices);
-    }
-    if let Some(interrupt) = search.interrupt {
-        solver = solver.interrupt(interrupt);
-    }
-    let solution = solver.solve(&mut dual).ok()?;
+    let mut state = prices.as_deref().map_or_else(State::new, State::at);
+    let solution = run(&mut dual, &mut state, least, search)?;
     match solution.status {
         Status::BoundReached | Status::Unbounded => return None,
         Status::Converged | Status::Optimal => *prices = Some(solution.point),
         _ => {}
     }
-    schedules(fixed, dual.settle(&|| search.is_over())?)
+    let is_over = || search.is_over();
+    dual.settle(&is_over);
+    if dual.combination().is_none() && !is_over() {
+        // The dispatches of a run may not balance. The program then guides it to some that do.
+        dual.prove_dispatches();
+        run(&mut dual, &mut state, least, search)?;
+    }
+    schedules(fixed, dual.combination()?)
+}
+
+/// Solves the dual of a dispatch, from a state.
+fn run(dual: &mut UnitCommitmentDual, state: &mut State, least: Option<f64>, search: &Search<'_>) -> Option<Solution> {
+    let limits = Limits { steps: Some(MOST_STEPS), seconds: search.seconds_left(), target: least, ..Limits::default() };
+    let method = Method::Bundle(BundleSettings::default());
+    let settings = Settings { method, limits, tolerance: TOLERANCE, ..Settings::default() };
+    let mut solver = Solver::new(settings).ok()?.state(state);
+    if let Some(interrupt) = search.interrupt {
+        solver = solver.interrupt(interrupt);
+    }
+    solver.solve(dual).ok()
 }
 
 /// The schedules of units whose periods on are fixed, from their outputs and reserves.
