@@ -35,7 +35,7 @@ pub(crate) struct Solve {
     /// Most steps; a step is one oracle call after the one at the start
     #[arg(long, value_name = "N", default_value_t = 10_000)]
     steps: usize,
-    /// Most seconds for each instance
+    /// Most seconds for each instance; the search for a feasible schedule of unit commitment ends then, too
     #[arg(long, value_name = "S")]
     time_limit: Option<f64>,
     /// Largest gap over max(1, |value|) that counts as optimal: the proved gap where a proof is possible, else the
@@ -72,11 +72,11 @@ pub(crate) struct Solve {
     /// the feasible solution; one instance only [method: auto, hybrid, bundle, network]
     #[arg(long, value_name = "FILE.json")]
     primal: Option<PathBuf>,
-    /// Write the prices of energy and reserve as CSV, and report the uplift, the side payments to units that these
-    /// prices leave; one unit commitment instance only
+    /// Write the prices of energy and reserve as CSV, before the search for a feasible schedule, and report the uplift:
+    /// the cost of that schedule minus the value; one unit commitment instance only
     #[arg(long, value_name = "FILE.csv")]
     prices: Option<PathBuf>,
-    /// Draw demand, committed capacity and prices over time; one unit commitment instance only
+    /// Draw demand, supply and prices over time; one unit commitment instance only
     #[arg(long, value_name = "FILE.svg")]
     picture: Option<PathBuf>,
     /// Threads for the oracle [default: all cores]
@@ -409,7 +409,7 @@ impl Solve {
             None => Some(solve(&mut *dual)),
         };
         let Some(Outcome { solution, unsaved, .. }) = solved.transpose()? else { return Ok(None) };
-        // The search for a feasible schedule takes longer than the run, and the prices do not need it.
+        // The search for a feasible schedule may take longer than the run, and the prices do not need it.
         let unwritten = self.write_prices(&problem, &solution.point).err();
         let search = Search { interrupt: Some(interrupt), until, ..Search::default() };
         let mut report = Report::new(file, &problem, (settings.method.name(), solution), self.safe, &search);
