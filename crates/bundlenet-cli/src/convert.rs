@@ -24,7 +24,7 @@ impl Convert {
     pub(crate) fn run(self) -> Result<(), Failure> {
         let format = Format::of_output(&self.out)?;
         output::check_output("OUT", &self.out, [self.instance.file.as_path()])?;
-        output::file(&self.out, self.instance.read()?.to_bytes(&self.out)?)?;
+        output::bytes(&self.out, &self.instance.read()?.to_bytes(&self.out)?)?;
         output::table(&[("written", self.out.display().to_string()), ("format", format.to_string())])
     }
 }

@@ -52,8 +52,13 @@ pub(crate) fn table(rows: &[(&str, String)]) -> Result<(), Failure> {
     line(&lines.join("\n"))
 }
 
+/// Writes a file of text.
+pub(crate) fn file(path: &Path, text: &str) -> Result<(), Failure> {
+    bytes(path, text.as_bytes())
+}
+
 /// Writes a file.
-pub(crate) fn file(path: &Path, content: impl AsRef<[u8]>) -> Result<(), Failure> {
+pub(crate) fn bytes(path: &Path, content: &[u8]) -> Result<(), Failure> {
     if is_silent() {
         return Ok(());
     }
