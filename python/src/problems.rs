@@ -74,14 +74,11 @@ impl Problem {
         of_class(cls, generated.problem, name)
     }
 
-    /// Writes the instance to a file. The extension chooses the format: `.json`, `.dat`, `.dow` or `.txt`.
+    /// Writes the instance to a file. The extension chooses the format: `.json`, `.dat`, `.dow` or `.txt`, and `.gz`
+    /// after it compresses.
     fn write(&self, path: PathBuf) -> PyResult<()> {
-        let extension = path.extension().map_or_else(String::new, |name| name.to_string_lossy().into_owned());
-        let format: Format = extension
-            .parse()
-            .map_err(|error| PyValueError::new_err(format!("extension of {}: {error}", path.display())))?;
-        let text = self.problem.to_text(format).map_err(exception)?;
-        std::fs::write(&path, text).map_err(|source| exception(Error::Write { path, source }))
+        let content = self.problem.to_bytes(&path).map_err(exception)?;
+        std::fs::write(&path, content).map_err(|source| exception(Error::Write { path, source }))
     }
 
     /// The Lagrangian dual as a function: `dual(x)` returns the value and a subgradient at `x`.

@@ -42,7 +42,7 @@ def test_classes_hold_what_they_say(tmp_path: Path) -> None:
         Problem()
 
 
-@pytest.mark.parametrize("extension", ["json", "dat"])
+@pytest.mark.parametrize("extension", ["json", "dat", "json.gz"])
 def test_designs_survive_being_written(tmp_path: Path, extension: str) -> None:
     problem = NetworkDesign.generate("mc-sml-40", 2, commodities=3)
     problem.write(tmp_path / f"design.{extension}")

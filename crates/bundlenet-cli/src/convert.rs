@@ -14,19 +14,17 @@ use crate::output;
 pub(crate) struct Convert {
     #[command(flatten)]
     instance: Instance,
-    /// File to write; its extension gives the format: .json, .dat, .dow or .txt
+    /// File to write; its extension gives the format: .json, .dat, .dow or .txt, and .gz after it
+    /// compresses
     #[arg(value_name = "OUT")]
     out: PathBuf,
 }
 
 impl Convert {
     pub(crate) fn run(self) -> Result<(), Failure> {
-        let extension = self.out.extension().map_or_else(String::new, |name| name.to_string_lossy().into_owned());
-        let format: Format = extension
-            .parse()
-            .map_err(|error| Failure::input(format!("extension of {}: {error}", self.out.display())))?;
+        let format = Format::of_output(&self.out)?;
         output::check_output("OUT", &self.out, [self.instance.file.as_path()])?;
-        output::file(&self.out, &self.instance.read()?.to_text(format)?)?;
+        output::bytes(&self.out, &self.instance.read()?.to_bytes(&self.out)?)?;
         output::table(&[("written", self.out.display().to_string()), ("format", format.to_string())])
     }
 }

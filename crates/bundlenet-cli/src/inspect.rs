@@ -229,11 +229,7 @@ impl Report {
             ("format", format!("{}{compressed}", self.format)),
             ("problem", family.to_string()),
         ];
-        rows.extend(sizes(problem).into_iter().map(|(name, size, definition)| match (size.as_f64(), definition) {
-            (None, _) => (name, format!("undefined  ({definition})")),
-            (Some(number), "") => (name, number.to_string()),
-            (Some(ratio), _) => (name, format!("{ratio:.4}  ({definition})")),
-        }));
+        rows.extend(sizes(problem).into_iter().map(|(name, size, definition)| (name, size_text(&size, definition))));
         rows.extend([
             ("dual", format!("{direction}, {} {} multipliers", self.dimension, self.multipliers)),
             ("components", self.components.to_string()),
@@ -241,6 +237,17 @@ impl Report {
         ]);
         rows.extend(check.map(|check| ("check", check.to_string())));
         rows
+    }
+}
+
+/// A size, or a ratio with its definition.
+fn size_text(size: &Value, definition: &str) -> String {
+    match (size, size.as_f64()) {
+        (Value::String(text), _) => text.clone(),
+        (Value::Bool(flag), _) => if *flag { "yes" } else { "no" }.to_string(),
+        (_, Some(number)) if definition.is_empty() => number.to_string(),
+        (_, Some(ratio)) => format!("{ratio:.4}  ({definition})"),
+        (_, None) => format!("undefined  ({definition})"),
     }
 }
 

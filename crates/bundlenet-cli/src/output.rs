@@ -52,12 +52,17 @@ pub(crate) fn table(rows: &[(&str, String)]) -> Result<(), Failure> {
     line(&lines.join("\n"))
 }
 
-/// Writes a file.
+/// Writes a file of text.
 pub(crate) fn file(path: &Path, text: &str) -> Result<(), Failure> {
+    bytes(path, text.as_bytes())
+}
+
+/// Writes a file.
+pub(crate) fn bytes(path: &Path, content: &[u8]) -> Result<(), Failure> {
     if is_silent() {
         return Ok(());
     }
-    Ok(std::fs::write(path, text).map_err(|source| Error::Write { path: path.to_path_buf(), source })?)
+    Ok(std::fs::write(path, content).map_err(|source| Error::Write { path: path.to_path_buf(), source })?)
 }
 
 /// Refuses an output that is a folder or an input of the command.

@@ -3,9 +3,10 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
 
 use bundlenet::{Journal, Limits, Log, Method, Oracle, Settings, Solver, State, Status};
-use bundlenet_problems::Problem;
+use bundlenet_problems::{Problem, Search};
 use clap::Args;
 use indicatif::ProgressBar;
 use serde::{Deserialize, Serialize};
@@ -16,7 +17,7 @@ use crate::options::MethodOptions;
 use crate::ranks::Ranks;
 use crate::run::{Outcome, Progress, interrupt_flag, use_threads};
 use crate::solve_report::Report;
-use crate::{blocks, output, primal};
+use crate::{blocks, output, prices, primal};
 
 /// Solve the Lagrangian dual of instances
 #[derive(Args)]
@@ -34,7 +35,7 @@ pub(crate) struct Solve {
     /// Most steps; a step is one oracle call after the one at the start
     #[arg(long, value_name = "N", default_value_t = 10_000)]
     steps: usize,
-    /// Most seconds for each instance
+    /// Most seconds for each instance; the search for a feasible schedule of unit commitment ends then, too
     #[arg(long, value_name = "S")]
     time_limit: Option<f64>,
     /// Largest gap over max(1, |value|) that counts as optimal: the proved gap where a proof is possible, else the
@@ -71,11 +72,11 @@ pub(crate) struct Solve {
     /// the feasible solution; one instance only [method: auto, hybrid, bundle, network]
     #[arg(long, value_name = "FILE.json")]
     primal: Option<PathBuf>,
-    /// Write the prices of energy and reserve as CSV, and report the uplift, the side payments to units that these
-    /// prices leave; one unit commitment instance only
+    /// Write the prices of energy and reserve as CSV, before the search for a feasible schedule, and report the uplift:
+    /// the cost of that schedule minus the value; one unit commitment instance only
     #[arg(long, value_name = "FILE.csv")]
     prices: Option<PathBuf>,
-    /// Draw demand, committed capacity and prices over time; one unit commitment instance only
+    /// Draw demand, supply and prices over time; one unit commitment instance only
     #[arg(long, value_name = "FILE.svg")]
     picture: Option<PathBuf>,
     /// Threads for the oracle [default: all cores]
@@ -85,6 +86,10 @@ pub(crate) struct Solve {
     #[arg(long)]
     quiet: bool,
 }
+
+/// Said of a file of pglib-uc that is solved in the other formulation.
+const CHP_NOTE: &str = "the formulation chp ignores initial states, and reads the cost of the first output as the cost \
+    of each MWh: values compare with those of ConvexHullPricing.jl, and prices are not those of this system";
 
 /// Results so far, and what went wrong on the way.
 #[derive(Default)]
@@ -303,9 +308,7 @@ impl Solve {
         if let (Some(path), Some(found)) = (&self.primal, &report.primal) {
             results.keep(primal::write(path, &report.subject, report.value, found));
         }
-        if let (Some(path), Some(prices)) = (&self.prices, &report.prices) {
-            results.keep(output::file(path, &prices.csv()));
-        }
+        results.keep(report.unwritten.take().map_or(Ok(()), Err));
         if let (Some(path), Some(prices)) = (&self.picture, &report.prices) {
             let name = Path::new(&report.subject.file).file_name().map_or_else(String::new, |name| {
                 name.to_string_lossy().trim_end_matches(".gz").trim_end_matches(".json").to_string()
@@ -349,7 +352,9 @@ impl Solve {
         let report = |read: Result<(&PathBuf, Problem), Failure>| {
             let (file, problem) = read?;
             match solutions.next() {
-                Some(solution) => Ok(Report::new(file, &problem, settings.method.name(), solution?, self.safe)),
+                Some(solution) => {
+                    Ok(Report::new(file, &problem, (settings.method.name(), solution?), self.safe, &Search::default()))
+                }
                 None => Err(Failure::run(format!("{}: no solution", file.display()))),
             }
         };
@@ -358,6 +363,12 @@ impl Solve {
 
     fn read(&self, file: &Path) -> Result<Problem, Failure> {
         let problem = self.reading.read(file)?;
+        if let Problem::UnitCommitment(instance) = &problem
+            && instance.has_unused_data()
+            && !self.quiet
+        {
+            output::note(&format!("bundlenet: {}: {CHP_NOTE}", file.display()));
+        }
         let options = [("--prices", &self.prices), ("--picture", &self.picture)];
         if let Some((option, _)) = options.iter().find(|(_, path)| path.is_some())
             && !matches!(problem, Problem::UnitCommitment(_))
@@ -388,6 +399,8 @@ impl Solve {
         if is_model(file) {
             return self.solve_model(file, settings, interrupt, ranks);
         }
+        let limit = self.time_limit.and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
+        let until = limit.and_then(|limit| Instant::now().checked_add(limit));
         let problem = self.read(file)?;
         let mut dual = problem.dual();
         let head = self.header(file, &sizes(&problem), &*dual);
@@ -397,10 +410,21 @@ impl Solve {
             None => Some(solve(&mut *dual)),
         };
         let Some(Outcome { solution, unsaved, .. }) = solved.transpose()? else { return Ok(None) };
-        let mut report = Report::new(file, &problem, settings.method.name(), solution, self.safe);
-        report.unsaved = unsaved;
+        // The search for a feasible schedule may take longer than the run, and the prices do not need it.
+        let unwritten = self.write_prices(&problem, &solution.point).err();
+        let search = Search { interrupt: Some(interrupt), until, ..Search::default() };
+        let mut report = Report::new(file, &problem, (settings.method.name(), solution), self.safe, &search);
+        (report.unsaved, report.unwritten) = (unsaved, unwritten);
         report.proof = self.proof.as_ref().and_then(|_| problem.proof(&report.point).ok());
         Ok(Some(report))
+    }
+
+    /// Writes the file of `--prices`.
+    fn write_prices(&self, problem: &Problem, point: &[f64]) -> Result<(), Failure> {
+        match (&self.prices, prices::csv(problem, point)) {
+            (Some(path), Some(text)) => output::file(path, &text),
+            _ => Ok(()),
+        }
     }
 
     /// Solves the dual of a model file.

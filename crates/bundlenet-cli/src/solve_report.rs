@@ -3,9 +3,10 @@
 use std::path::Path;
 
 use bundlenet::{Error, Reuse, Solution, Status, TraceRow};
-use bundlenet_problems::{Problem, ProblemPrimal, Proof, SafeBound, UnsafeBound};
+use bundlenet_problems::{Problem, ProblemPrimal, Proof, SafeBound, Search, UnsafeBound};
 use serde::Serialize;
 
+use crate::failure::Failure;
 use crate::output::Subject;
 use crate::prices::Prices;
 
@@ -54,6 +55,9 @@ pub(crate) struct Report {
     /// Why the state could not be saved.
     #[serde(skip)]
     pub(crate) unsaved: Option<Error>,
+    /// Why the prices could not be written.
+    #[serde(skip)]
+    pub(crate) unwritten: Option<Failure>,
 }
 
 /// Fields of the JSON object of a model file.
@@ -122,13 +126,21 @@ impl CutsReport {
 }
 
 impl Report {
-    pub(crate) fn new(file: &Path, problem: &Problem, method: &'static str, solution: Solution, safe: bool) -> Self {
+    /// `search` ends the search for a feasible solution.
+    pub(crate) fn new(
+        file: &Path,
+        problem: &Problem,
+        (method, solution): (&'static str, Solution),
+        safe: bool,
+        search: &Search<'_>,
+    ) -> Self {
         let safe = safe.then(|| problem.safe_bound(&solution.point));
-        let primal = solution.primal.as_ref().map(|primal| problem.recover(primal));
+        let search = Search { multipliers: Some(&solution.point), ..*search };
+        let primal = solution.primal.as_ref().map(|primal| problem.recover_within(primal, &search));
         let feasible_value = primal.as_ref().and_then(ProblemPrimal::feasible_value);
         let subject = Subject::new(file, problem, &*problem.dual());
         let mut report = Self {
-            prices: Prices::of(problem, &solution.point, primal.as_ref()),
+            prices: Prices::of(problem, (&solution.point, solution.value), primal.as_ref()),
             primal,
             ..Self::of_run(subject, method, solution, feasible_value)
         };
@@ -177,6 +189,7 @@ impl Report {
             blocks: None,
             primal: None,
             unsaved: None,
+            unwritten: None,
             cuts: solution.reuse.as_ref().map(CutsReport::new),
             failure: solution.failure,
             point: solution.point,
@@ -220,9 +233,7 @@ impl Report {
             _ if self.primal.is_some() => rows.push(("feasible", "none found".to_string())),
             _ => {}
         }
-        if let Some(uplift) = self.prices.as_ref().and_then(|prices| prices.uplift) {
-            rows.push(("uplift", format!("{uplift}  (side payments at these prices, for the feasible schedule)")));
-        }
+        rows.extend(self.prices.as_ref().and_then(Prices::uplift_text).map(|text| ("uplift", text)));
         rows.extend([
             ("gap", format!("estimated {}, proved {}", gap(self.estimate), gap(self.certificate))),
             ("steps", self.steps.to_string()),

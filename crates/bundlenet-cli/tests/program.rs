@@ -215,6 +215,9 @@ fn convert_goes_both_ways_and_refuses_what_does_not_fit() {
     assert!(run(&[&"convert", &dat, &there]).status.success());
     assert!(run(&[&"convert", &there, &back]).status.success());
     assert_eq!(std::fs::read_to_string(&back).unwrap(), DAT);
+    let archive = folder.path("a.json.gz");
+    assert!(run(&[&"convert", &dat, &archive]).status.success());
+    assert_eq!(json(&[&"inspect", &archive, &"--json"])["gzip"], true);
     let (code, message) = failure(&[&"convert", &dat, &folder.path("a.dow")]);
     assert!(code == 2 && message.contains("alike for all commodities"), "{message}");
     assert_eq!(failure(&[&"convert", &dat, &folder.path("a.xml")]).0, 2);
@@ -335,7 +338,10 @@ fn unit_commitment_has_prices() {
     let report = json(&[&"solve", &file, &"--json", &"--quiet", &"--prices", &prices, &"--picture", &picture]);
     let length = |field: &str| report[field].as_array().map(Vec::len);
     assert_eq!((length("energy_prices"), length("reserve_prices")), (Some(8), Some(8)), "{report}");
-    assert!(report["uplift"].is_null() || report["uplift"].as_f64() >= Some(0.0));
+    let parts = ["thermal", "renewables", "reserve"].map(|part| report["uplift_parts"][part].as_f64().unwrap());
+    let difference = report["feasible_value"].as_f64().unwrap() - report["value"].as_f64().unwrap();
+    assert_eq!(report["uplift"].as_f64(), Some(difference.max(0.0)));
+    assert!((parts.iter().sum::<f64>() - difference).abs() <= 1e-9 * report["value"].as_f64().unwrap(), "{report}");
     let text = std::fs::read_to_string(&prices).unwrap();
     assert_eq!(text.lines().next(), Some("period,energy_price,reserve_price"));
     assert_eq!(
@@ -343,10 +349,32 @@ fn unit_commitment_has_prices() {
         Some(&*report["energy_prices"][7].to_string())
     );
     assert!(std::fs::read_to_string(&picture).unwrap().contains("demand"));
+    let picture = std::fs::read_to_string(&picture).unwrap();
+    assert!(picture.contains("capacity of thermal") && !picture.contains("convex"), "{picture}");
+    // Prices need no schedule, and the search for one keeps the time limit.
+    let late = folder.path("late.csv");
+    let report = json(&[&"solve", &file, &"--json", &"--quiet", &"--prices", &late, &"--time-limit", &"1e-9"]);
+    assert!(report["feasible_value"].is_null() && report["uplift"].is_null(), "{report}");
+    assert!(std::fs::read_to_string(&late).unwrap().lines().count() == 9);
+    // Loss of load is the flexibility of the other formulation, and a combination with it is balanced.
+    let primal = folder.path("primal.json");
+    let chp = [&"solve" as &dyn AsRef<std::ffi::OsStr>, &file, &"--json", &"--formulation", &"chp"];
+    let report = json(&[&chp[..], &[&"--quiet", &"--primal", &primal]].concat());
+    assert!(report["uplift_parts"]["load"].as_f64() >= Some(0.0) && report["uplift_parts"]["reserve"].is_null());
+    let solutions: serde_json::Value = serde_json::from_slice(&std::fs::read(&primal).unwrap()).unwrap();
+    assert!(solutions["relaxed"]["value"].as_f64() >= solutions["bound"].as_f64());
+    // The data of the file mean something else there.
+    let message = |arguments: &[&dyn AsRef<std::ffi::OsStr>]| String::from_utf8(run(arguments).stderr).unwrap();
+    assert!(message(&chp).contains("the formulation chp ignores initial states"));
+    assert_eq!(message(&[&chp[..], &[&"--quiet"]].concat()), "");
+    assert!(!message(&[&"solve", &file, &"--json"]).contains("chp"));
     let report = json(&[&"solve", &file, &"--json", &"--quiet", &"--formulation", &"chp"]);
     assert_eq!((&report["formulation"], &report["reserve_prices"]), (&"chp".into(), &serde_json::json!([])));
     let report = json(&[&"inspect", &file, &"--json"]);
     assert_eq!((&report["problem"], &report["thermal_units"]), (&"unit-commitment".into(), &6.into()));
+    let text = String::from_utf8(run(&[&"inspect", &file]).stdout).unwrap();
+    assert!(text.contains("formulation      pglib\n") && text.contains("reserve prices   yes\n"), "{text}");
+    assert!(!text.contains("undefined"), "{text}");
     let location = folder.file("small.txt", LOCATION);
     let (code, message) = failure(&[&"solve", &location, &"--quiet", &"--prices", &prices]);
     assert_eq!(code, 2);

@@ -17,6 +17,8 @@ pub enum Error {
     Read { path: PathBuf, source: io::Error },
     #[error("cannot write {}: {source}", path.display())]
     Write { path: PathBuf, source: io::Error },
+    #[error("extension of {}: {reason}", path.display())]
+    Extension { path: PathBuf, reason: String },
     #[error(transparent)]
     Parse(#[from] ParseError),
     #[error(transparent)]

@@ -4,6 +4,8 @@ use std::fmt;
 use std::path::Path;
 use std::str::FromStr;
 
+use crate::error::Error;
+
 /// A file format for instances.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
@@ -34,13 +36,26 @@ impl Format {
     /// The format that belongs to the extension of a file's name, in any case and also before `.gz`. `None` if the
     /// extension is unknown or missing.
     pub(crate) fn of_name(file: &str) -> Option<Self> {
+        Self::extension_of(file)?.parse().ok()
+    }
+
+    /// The extension of a file's name in small letters, the one before `.gz` if there is one.
+    fn extension_of(file: &str) -> Option<String> {
         let extension = |path: &Path| path.extension().and_then(|end| end.to_str()).map(str::to_ascii_lowercase);
         let path = Path::new(file);
-        let extension = match extension(path) {
+        match extension(path) {
             Some(end) if end == "gz" => extension(Path::new(path.file_stem()?)),
             end => end,
-        };
-        extension?.parse().ok()
+        }
+    }
+
+    /// The format in which a file of this name is written.
+    ///
+    /// # Errors
+    /// If no format has its extension.
+    pub fn of_output(path: &Path) -> Result<Self, Error> {
+        let extension = Self::extension_of(&path.to_string_lossy()).unwrap_or_default();
+        extension.parse().map_err(|reason| Error::Extension { path: path.to_path_buf(), reason })
     }
 
     /// The format of a text, guessed from its content.

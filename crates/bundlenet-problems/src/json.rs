@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use serde::Deserialize;
 
-use super::text::{JsonStep, json_line};
+use super::text::{JsonStep, json_error, json_line};
 use crate::error::{InvalidInstance, ParseError};
 use bundlenet::Sense;
 
@@ -80,12 +80,9 @@ pub(crate) struct RawInstance<'a> {
 impl<'a> RawInstance<'a> {
     /// Reads the fields from the key `instance`, as published, or from the top level.
     pub(crate) fn parse(file: &'a str, text: &'a str) -> Result<Self, ParseError> {
-        let mut fields: Fields = serde_json::from_str(text).map_err(|error| ParseError {
-            file: file.to_string(),
-            line: error.line().max(1),
-            expected: "JSON as in the published data sets".to_string(),
-            found: error.to_string(),
-        })?;
+        let expected = "JSON as in the published data sets";
+        let mut fields: Fields =
+            serde_json::from_str(text).map_err(|error| json_error((file, text), expected, &error))?;
         let inner = fields.instance.take();
         let wrapped = inner.is_some();
         Ok(Self { file, text, wrapped, fields: inner.map_or(fields, |inner| *inner) })

@@ -23,7 +23,7 @@
 //! | data sets from a seed | [`Family`], [`Generator`], [`Manifest`] |
 //! | examples to train and measure on | [`read_examples`], [`TrainingData`] |
 //! | bounds that hold in exact arithmetic | [`Problem::safe_bound`], [`SafeBound`], [`Proof`], [`exact`] |
-//! | primal and feasible solutions | [`Problem::recover`], [`ProblemPrimal`] |
+//! | primal and feasible solutions | [`Problem::recover`], [`Search`], [`ProblemPrimal`] |
 //! | test functions with known optima | [`Academic`] |
 
 // No panic reaches a user, and results go where the caller wants them.
@@ -58,6 +58,6 @@ pub use knapsack::{BinaryKnapsack, ContinuousKnapsack, HardKnapsack};
 pub use network_design::{NetworkDesign, NetworkDesignDual};
 pub use problem::{Problem, ReadOptions, Source};
 pub use proof::Proof;
-pub use recovered::{ProblemPrimal, Recovered, Violation};
+pub use recovered::{ProblemPrimal, Recovered, Search, Violation};
 pub use safe::{SafeBound, UnsafeBound};
 pub use unit_commitment::{UnitCommitment, UnitCommitmentDual};

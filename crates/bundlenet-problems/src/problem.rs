@@ -8,8 +8,8 @@ use crate::error::Error;
 use crate::format::TextLayout;
 use crate::{
     Assignment, AssignmentDual, FacilityLocation, FacilityLocationDual, Format, NetworkDesign, NetworkDesignDual,
-    ProblemPrimal, Proof, SafeBound, UnitCommitment, UnitCommitmentDual, UnsafeBound, assignment, facility_location,
-    json, network_design, text, unit_commitment,
+    ProblemPrimal, Proof, SafeBound, Search, UnitCommitment, UnitCommitmentDual, UnsafeBound, assignment,
+    facility_location, json, network_design, text, unit_commitment,
 };
 
 /// An instance of one of the families.
@@ -170,6 +170,20 @@ impl Problem {
         }
     }
 
+    /// The content of a file with this name: its extension chooses the format, and `.gz` after it compresses.
+    ///
+    /// # Errors
+    /// If no format has the extension, or the format cannot hold the instance.
+    pub fn to_bytes(&self, path: impl AsRef<Path>) -> Result<Vec<u8>, Error> {
+        let path = path.as_ref();
+        let text = self.to_text(Format::of_output(path)?)?;
+        let is_gzip = path.extension().is_some_and(|end| end.eq_ignore_ascii_case("gz"));
+        if !is_gzip {
+            return Ok(text.into_bytes());
+        }
+        text::compress(text.as_bytes()).map_err(|source| Error::Write { path: path.to_path_buf(), source })
+    }
+
     /// The Lagrangian dual as an oracle.
     #[must_use]
     pub fn dual(&self) -> Box<dyn Oracle + Send> {
@@ -199,11 +213,18 @@ impl Problem {
     /// ```
     #[must_use]
     pub fn recover(&self, primal: &Primal) -> ProblemPrimal {
+        self.recover_within(primal, &Search::default())
+    }
+
+    /// As [`Problem::recover`], with a start and an end of the search for a feasible solution. It keeps the best solution
+    /// found so far. The searches of network design, assignment and facility location are short, and ignore both.
+    #[must_use]
+    pub fn recover_within(&self, primal: &Primal, search: &Search<'_>) -> ProblemPrimal {
         match self {
             Self::NetworkDesign(instance) => ProblemPrimal::NetworkDesign(instance.recover(primal)),
             Self::Assignment(instance) => ProblemPrimal::Assignment(instance.recover(primal)),
             Self::FacilityLocation(instance) => ProblemPrimal::FacilityLocation(instance.recover(primal)),
-            Self::UnitCommitment(instance) => ProblemPrimal::UnitCommitment(instance.recover(primal)),
+            Self::UnitCommitment(instance) => ProblemPrimal::UnitCommitment(instance.recover_within(primal, search)),
         }
     }
 

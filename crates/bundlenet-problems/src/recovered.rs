@@ -1,9 +1,44 @@
 //! Solutions of a problem, recovered from the primal solution of a run.
 
+use std::fmt;
+use std::time::Instant;
+
 use super::assignment::Placement;
 use super::facility_location::Plan;
 use super::network_design::Design;
 use super::unit_commitment::Schedules;
+use bundlenet::Interrupt;
+
+/// Start and end of a search for a feasible solution. By default it has no limit.
+#[derive(Clone, Copy, Default)]
+pub struct Search<'a> {
+    /// Multipliers of the run. A search that solves other duals starts there.
+    pub multipliers: Option<&'a [f64]>,
+    /// Ends the search.
+    pub interrupt: Option<&'a dyn Interrupt>,
+    /// The search ends at this time.
+    pub until: Option<Instant>,
+}
+
+impl fmt::Debug for Search<'_> {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { multipliers, until, .. } = self;
+        formatter.debug_struct("Search").field("multipliers", multipliers).field("until", until).finish_non_exhaustive()
+    }
+}
+
+impl Search<'_> {
+    /// Whether the search has to end.
+    pub(crate) fn is_over(&self) -> bool {
+        self.interrupt.is_some_and(Interrupt::is_raised) || self.until.is_some_and(|until| Instant::now() >= until)
+    }
+
+    /// Seconds to the end, positive. `None` without one.
+    pub(crate) fn seconds_left(&self) -> Option<f64> {
+        let left = |until: Instant| until.saturating_duration_since(Instant::now()).as_secs_f64();
+        self.until.map(|until| left(until).max(f64::MIN_POSITIVE))
+    }
+}
 
 /// Three primal solutions: the convex combination, a repaired one, and a feasible one.
 #[derive(Clone, Debug, PartialEq)]

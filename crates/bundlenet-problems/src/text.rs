@@ -1,11 +1,13 @@
 //! Reading files: decompression, whitespace-separated numbers with line numbers, places in JSON.
 
 use std::fmt::{Arguments, Display};
-use std::io::{self, Read};
+use std::io::{self, Read, Write};
 use std::path::Path;
 use std::str::FromStr;
 
+use flate2::Compression;
 use flate2::read::MultiGzDecoder;
+use flate2::write::GzEncoder;
 use serde::de::{DeserializeSeed, Deserializer, Error as _, IgnoredAny, MapAccess, SeqAccess, Visitor};
 
 use crate::error::{Error, InvalidInstance, ParseError};
@@ -26,6 +28,13 @@ pub(crate) fn is_gzip(bytes: &[u8]) -> bool {
 /// The content of a gzip archive; other bytes as they are.
 pub(crate) fn decompress(bytes: Vec<u8>) -> io::Result<Vec<u8>> {
     if is_gzip(&bytes) { read_within(MultiGzDecoder::new(bytes.as_slice()), MAX_BYTES) } else { Ok(bytes) }
+}
+
+/// A gzip archive of some bytes. Without a name and a time, equal bytes give equal archives.
+pub(crate) fn compress(bytes: &[u8]) -> io::Result<Vec<u8>> {
+    let mut encoder = GzEncoder::new(vec![], Compression::default());
+    encoder.write_all(bytes)?;
+    encoder.finish()
 }
 
 fn read_within(source: impl Read, limit: u64) -> io::Result<Vec<u8>> {
@@ -168,6 +177,27 @@ pub(crate) enum JsonStep {
     Index(usize),
     /// An entry of an object by its place.
     Entry(usize),
+}
+
+/// The error of a JSON reader. It shows the word at fault, such as `NaN`, which is no JSON number.
+pub(crate) fn json_error((file, text): (&str, &str), expected: &str, error: &serde_json::Error) -> ParseError {
+    let word = if error.is_syntax() { word_at(text, error.line(), error.column()) } else { None };
+    ParseError {
+        file: file.to_string(),
+        line: error.line().max(1),
+        expected: expected.to_string(),
+        found: word.map_or_else(|| error.to_string(), |word| format!("{}: {error}", Quoted(word))),
+    }
+}
+
+/// The letters and digits around a place, line and column counted from 1.
+fn word_at(text: &str, line: usize, column: usize) -> Option<&str> {
+    let line = text.lines().nth(line.checked_sub(1)?)?;
+    let at = column.checked_sub(1)?.min(line.len());
+    let is_word = |byte: &u8| byte.is_ascii_alphanumeric() || b"+-.".contains(byte);
+    let before = line.as_bytes()[..at].iter().rev().take_while(|byte| is_word(byte)).count();
+    let after = line.as_bytes()[at..].iter().take_while(|byte| is_word(byte)).count();
+    line.get(at - before..at + after).filter(|word| !word.is_empty())
 }
 
 /// The line on which the value at `path` begins or ends; the first line if there is no such value.

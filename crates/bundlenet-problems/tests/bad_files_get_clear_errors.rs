@@ -80,7 +80,18 @@ fn unit_commitment() {
     expect(UNIT, r#""time_periods": 2"#, r#""time_periods": 1.5"#, 1, &["whole number", "1.5"]);
     expect(UNIT, "[50, 60]", "[50, -60]", 2, &["demand of period 1", "nonnegative", "-60"]);
     expect(UNIT, r#""reserves": [1, 1]"#, r#""reserves": [1]"#, 3, &["reserves", "one for each period", "found 1"]);
-    expect(UNIT, r#""ramp_up_limit": 30,"#, "", 19, &["ramp_up_limit"]);
+    expect(UNIT, r#""ramp_up_limit": 30,"#, "", 19, &["ramp_up_limit", "of unit \"a\"", "line 19"]);
+    expect(UNIT, ",\n\"power_output_maximum\": [5, 5]", "", 20, &["of unit \"w\""]);
+    expect(UNIT, "[50, 60]", "[50, NaN]", 2, &["\"NaN\"", "column"]);
+    expect(UNIT, "[50, 60]", "[50, -Infinity]", 2, &["\"-Infinity\""]);
+    expect(UNIT, "[50, 60]", "[50, 1e999]", 2, &["\"1e999\"", "out of range"]);
+    let twice = UNIT
+        .replace("\"w\": {", "\"w\": {\"power_output_minimum\": [0, 0], \"power_output_maximum\": [5, 5]}, \"v\": {");
+    expect(&twice, "\"v\"", "\"w\"", 20, &["different names", "renewable_generators", "a second unit \"w\""]);
+    // Numbers that leave no digits for others.
+    expect(UNIT, "[50, 60]", "[50, 1e300]", 2, &["demand of period 1", "up to 1e12", "found 1e300"]);
+    expect(UNIT, r#""cost": 1500"#, r#""cost": 1e300"#, 19, &["production costs", "\"a\"", "1e12", "found 1e300"]);
+    expect(UNIT, r#""cost": 9"#, r#""cost": 2e12"#, 18, &["startup costs", "found 2e12"]);
     expect(
         UNIT,
         r#""ramp_up_limit": 30"#,

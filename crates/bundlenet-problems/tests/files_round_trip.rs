@@ -3,7 +3,9 @@
 use bundlenet::Sense;
 use bundlenet_problems::facility_location::Site;
 use bundlenet_problems::network_design::{Arc, Commodity};
-use bundlenet_problems::{Assignment, Error, FacilityLocation, Format, NetworkDesign, Problem, ReadOptions, Source};
+use bundlenet_problems::{
+    Assignment, Error, FacilityLocation, Family, Format, Generator, NetworkDesign, Problem, ReadOptions, Source,
+};
 use bundlenet_testing::{cases, sample};
 use proptest::prelude::*;
 
@@ -19,6 +21,25 @@ fn assert_round_trip(problem: &Problem, format: Format, sense: Option<Sense>) {
     assert_eq!(source.format, format);
     assert!(!source.is_gzip);
     assert_eq!(&source.choose(None).unwrap(), problem, "{text}");
+}
+
+/// The name of a file chooses its format and whether it is compressed.
+#[test]
+fn names_choose_formats() {
+    let problem = Generator::new(Family::Uc, 1).with_size(3, 4).unwrap().instance(0).unwrap().problem;
+    let plain = problem.to_bytes("a.json").unwrap();
+    assert_eq!(plain, problem.to_text(Format::Json).unwrap().into_bytes());
+    for name in ["a.json.gz", "a.JSON.GZ"] {
+        let bytes = problem.to_bytes(name).unwrap();
+        assert_eq!(bytes, problem.to_bytes("b.json.gz").unwrap());
+        let source = Source::parse(name, bytes, None).unwrap();
+        assert!(source.is_gzip && source.format == Format::Json);
+        assert_eq!(source.choose(None).unwrap(), problem);
+    }
+    for name in ["a.gz", "a.xml.gz", "a"] {
+        let message = problem.to_bytes(name).unwrap_err().to_string();
+        assert!(message.contains(name) && message.contains("expected json, dat, dow or txt"), "{message}");
+    }
 }
 
 proptest! {

@@ -1,10 +1,15 @@
 //! Unit commitment: the dual, its proofs, its schedules and its prices, and the published values.
 
-use bundlenet::{BundleSettings, Limits, Method, Oracle, Settings, Solution, Solver, Status};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Instant;
+
+use bundlenet::{BundleSettings, Interrupt, Limits, Method, Oracle, Settings, Solution, Solver, Status};
 use bundlenet_linalg::Stream;
-use bundlenet_problems::unit_commitment::{Formulation, Schedules, ThermalUnit};
+use bundlenet_problems::unit_commitment::{
+    CostPoint, Formulation, InitialState, RenewableUnit, Schedules, StartCategory, ThermalUnit,
+};
 use bundlenet_problems::{
-    Family, Format, Generator, Problem, ProblemPrimal, ReadOptions, Source, UnitCommitment, UnitCommitmentDual,
+    Family, Format, Generator, Problem, ProblemPrimal, ReadOptions, Search, Source, UnitCommitment, UnitCommitmentDual,
 };
 use bundlenet_testing::inequalities::{assert_components_add_up, assert_subgradient_inequality, evaluate};
 use bundlenet_testing::public;
@@ -88,8 +93,158 @@ fn assert_feasible(instance: &UnitCommitment, schedules: &Schedules) {
     }
 }
 
-/// Runs end with a proof; a feasible schedule is above the bound, and its side payments are the difference and the value
-/// of reserve that is not needed.
+/// A schedule meets the demand.
+fn assert_balanced(instance: &UnitCommitment, schedules: &Schedules) {
+    for (period, demand) in instance.demand().iter().enumerate() {
+        let output: f64 = (0..schedules.units()).map(|unit| schedules.at(unit, period)[1]).sum();
+        let supply = output + schedules.flexible()[period];
+        assert!((supply - demand).abs() <= 1e-9 * demand.max(1.0), "{supply} {demand}");
+    }
+}
+
+/// The parts of the uplift are what their definitions say, and add up to the schedule's cost minus the value.
+fn assert_uplift(instance: &UnitCommitment, feasible: &Schedules, solution: &Solution) {
+    let (energy, reserve) = instance.split_prices(&solution.point);
+    let (units, periods) = (0..feasible.units(), 0..instance.periods());
+    let held =
+        |unit: usize, period: usize| reserve.get(period).map_or(0.0, |price| price * feasible.at(unit, period)[2]);
+    let income = |unit: usize| {
+        let of = |period: usize| energy[period] * feasible.at(unit, period)[1] + held(unit, period);
+        periods.clone().map(of).sum::<f64>()
+    };
+    let is_chp = instance.formulation() == Formulation::Chp;
+    let worth = if is_chp { UnitCommitment::LOST_LOAD } else { 0.0 };
+    let flexible = feasible.flexible();
+    let costs = feasible.cost() - worth * flexible.iter().sum::<f64>();
+    let best: f64 = units.clone().map(|unit| instance.best_response(unit, energy, reserve).profit).sum();
+    let thermal = best - (units.clone().map(income).sum::<f64>() - costs);
+    // Renewable units sell from their least to their greatest output; load buys at most what it is worth.
+    let (least, most) =
+        if is_chp { (vec![0.0; periods.len()], instance.demand().to_vec()) } else { instance.renewable_limits() };
+    let profit = |period: usize, amount: f64| (energy[period] - worth) * amount;
+    let lost = |period: usize| {
+        let best = profit(period, least[period]).max(profit(period, most[period]));
+        best - profit(period, flexible[period])
+    };
+    let lost: f64 = periods.clone().map(lost).sum();
+    let excess = |(period, price): (usize, &f64)| {
+        price * (units.clone().map(|unit| feasible.at(unit, period)[2]).sum::<f64>() - instance.reserves()[period])
+    };
+    let excess: f64 = reserve.iter().enumerate().map(excess).sum();
+    let uplift = instance.uplift(feasible, energy, reserve);
+    let (renewables, load) = if is_chp { (0.0, lost) } else { (lost, 0.0) };
+    let parts =
+        [(uplift.thermal, thermal), (uplift.renewables, renewables), (uplift.load, load), (uplift.reserve, excess)];
+    let round_off = 1e-9 * feasible.cost();
+    for (found, expected) in parts {
+        assert!(found >= 0.0 && (found - expected).abs() <= round_off, "{found} {expected}");
+    }
+    let total = feasible.cost() - solution.value;
+    assert!((uplift.total() - total).abs() <= round_off, "{} {total}", uplift.total());
+}
+
+/// The feasible schedule that belongs to a run.
+fn scheduled(instance: &UnitCommitment) -> (Solution, Option<Schedules>) {
+    let problem = Problem::UnitCommitment(instance.clone());
+    let solution = solve(&problem, true);
+    let ProblemPrimal::UnitCommitment(recovered) = problem.recover(solution.primal.as_ref().unwrap()) else {
+        panic!("another problem")
+    };
+    (solution, recovered.feasible)
+}
+
+/// A unit that can do nothing but run at one output.
+fn fixed_unit(output: f64, cost: f64, must_run: bool) -> ThermalUnit {
+    ThermalUnit {
+        name: "A".to_string(),
+        output_minimum: output,
+        output_maximum: output,
+        ramp_up: output,
+        ramp_down: output,
+        up_minimum: 1,
+        down_minimum: 1,
+        must_run,
+        production: vec![CostPoint { output: Some(output), cost }],
+        startup: vec![StartCategory { lag: Some(1), cost: 0.0 }],
+        initial: Some(InitialState {
+            is_on: must_run,
+            output: f64::from(u8::from(must_run)) * output,
+            time_up: 5,
+            time_down: 5,
+        }),
+        ..ThermalUnit::default()
+    }
+}
+
+/// The schedule of a dispatch is found also where its dual ends before any proof.
+#[test]
+fn small_systems_are_scheduled() {
+    let wind = |most: f64| {
+        vec![RenewableUnit { name: "W".to_string(), output_minimum: vec![0.0; 2], output_maximum: vec![most; 2] }]
+    };
+    let system = |formulation, demand: f64, unit, renewable| {
+        UnitCommitment::new(Some(formulation), vec![demand; 2], vec![], vec![unit], renewable).unwrap()
+    };
+    for (instance, cost) in [
+        // A unit that must run, and wind for the rest.
+        (system(Formulation::Pglib, 10.0, fixed_unit(6.0, 60.0, true), wind(8.0)), 120.0),
+        // Wind meets the demand alone.
+        (system(Formulation::Pglib, 5.0, fixed_unit(6.0, 60.0, false), wind(8.0)), 0.0),
+        (system(Formulation::Pglib, 8.0, fixed_unit(6.0, 60.0, false), wind(8.0)), 0.0),
+        // A unit meets the demand alone.
+        (system(Formulation::Pglib, 6.0, fixed_unit(6.0, 60.0, true), vec![]), 120.0),
+        // The unit is too large, so all load is lost.
+        (system(Formulation::Chp, 5.0, fixed_unit(6.0, 60.0, false), vec![]), 30_000.0),
+        // A unit that costs more than the load is worth.
+        (system(Formulation::Chp, 6.0, fixed_unit(6.0, 4000.0, false), vec![]), 36_000.0),
+    ] {
+        let (solution, feasible) = scheduled(&instance);
+        let Some(feasible) = feasible else { panic!("no schedule of cost {cost}") };
+        assert_feasible(&instance, &feasible);
+        assert!((feasible.cost() - cost).abs() <= 1e-6 * cost.max(1.0), "{} {cost}", feasible.cost());
+        assert_uplift(&instance, &feasible, &solution);
+    }
+}
+
+/// Answers `false` a number of times, then `true`.
+struct Countdown(AtomicUsize);
+
+impl Interrupt for Countdown {
+    fn is_raised(&self) -> bool {
+        self.0.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |left| left.checked_sub(1)).is_err()
+    }
+}
+
+/// A search that is cut short has a feasible schedule or none, and ends at once.
+#[test]
+fn searches_end_when_told() {
+    let instance = generated(1, 25, 24);
+    let problem = Problem::UnitCommitment(instance.clone());
+    let solution = solve(&problem, true);
+    let search = |search: Search<'_>| {
+        let primal = solution.primal.as_ref().unwrap();
+        match problem.recover_within(primal, &Search { multipliers: Some(&solution.point), ..search }) {
+            ProblemPrimal::UnitCommitment(recovered) => recovered.feasible,
+            _ => panic!("another problem"),
+        }
+    };
+    let whole = search(Search::default()).unwrap();
+    assert!(search(Search { until: Some(Instant::now()), ..Search::default() }).is_none());
+    let mut found = 0;
+    for asked in (0..20).map(|power| (1 << power) - 1) {
+        let interrupt = Countdown(AtomicUsize::new(asked));
+        let feasible = search(Search { interrupt: Some(&interrupt), ..Search::default() });
+        assert!(asked > 0 || feasible.is_none());
+        if let Some(feasible) = feasible {
+            assert_feasible(&instance, &feasible);
+            assert!(feasible.cost() >= whole.cost() * (1.0 - 1e-9));
+            found += 1;
+        }
+    }
+    assert!(found > 0);
+}
+
+/// Runs end with a proof; a feasible schedule is above the bound, and its uplift is the difference.
 #[test]
 fn generated_systems_are_solved_and_scheduled() {
     let mut scheduled = 0;
@@ -105,9 +260,12 @@ fn generated_systems_are_solved_and_scheduled() {
             let Some(feasible) = recovered.feasible else { continue };
             assert_feasible(&instance, &feasible);
             assert!(feasible.cost() >= solution.value * (1.0 - 1e-7), "{} {}", feasible.cost(), solution.value);
-            let (energy, reserve) = instance.split_prices(&solution.point);
-            let uplift: f64 = instance.side_payments(&feasible, energy, reserve).iter().sum();
-            assert!(uplift <= feasible.cost() - solution.value + 1e-6 * total, "{uplift}");
+            assert_uplift(&instance, &feasible, &solution);
+            if let Some(relaxed) = &recovered.relaxed {
+                assert_balanced(&instance, relaxed);
+                let gap = relaxed.cost() / solution.value - 1.0;
+                assert!((-1e-9..=1e-6).contains(&gap), "{gap}");
+            }
             scheduled += 1;
         }
     }

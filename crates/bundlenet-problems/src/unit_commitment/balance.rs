@@ -27,8 +27,7 @@ const CALLS: usize = 10;
 /// Makes balanced combinations of schedules.
 #[derive(Clone, Debug)]
 pub(super) struct Balance {
-    /// Whether every unit may be off throughout, and demand may be lost.
-    can_scale: bool,
+    kind: Kind,
     demand: Vec<f64>,
     /// Demand and reserve to meet: the right-hand sides.
     required: Vec<f64>,
@@ -40,6 +39,8 @@ pub(super) struct Balance {
     centre: Vec<f64>,
     best: f64,
     program: Program,
+    /// The last combined schedules of a dispatch.
+    last: Vec<Column>,
     /// Cost of the cheapest balanced combination so far.
     proof: Option<f64>,
     /// Columns of a component in the linear program.
@@ -47,6 +48,17 @@ pub(super) struct Balance {
     /// Gap of the aggregate at the last solution of the program, and calls since then.
     last_gap: f64,
     calls: usize,
+}
+
+/// How combinations are balanced.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Kind {
+    /// Every unit may be off throughout, and demand may be lost.
+    Scale,
+    /// By the linear program, during the run.
+    Combine,
+    /// By the linear program, once after the run: the periods on are fixed, and the run needs no proof.
+    Dispatch,
 }
 
 /// A schedule: its cost, and its output and reserve.
@@ -92,7 +104,11 @@ impl Balance {
         let nearest = (ALL_NEAREST / columns.len()).clamp(NEAREST, MOST_COLUMNS);
         Self {
             nearest,
-            can_scale: instance.formulation() == Formulation::Chp && !instance.is_fixed(),
+            kind: match instance.formulation() {
+                _ if instance.is_fixed() => Kind::Dispatch,
+                Formulation::Chp => Kind::Scale,
+                Formulation::Pglib => Kind::Combine,
+            },
             demand: instance.demand().to_vec(),
             required: required.to_vec(),
             columns,
@@ -100,6 +116,7 @@ impl Balance {
             centre: vec![0.0; required.len()],
             best: f64::NEG_INFINITY,
             program: Program::default(),
+            last: vec![],
             proof: None,
             last_gap: f64::INFINITY,
             calls: 0,
@@ -108,7 +125,7 @@ impl Balance {
 
     /// Keeps the schedules of an evaluation.
     pub(super) fn learn(&mut self, point: &[f64], minorants: &Minorants) {
-        if self.can_scale {
+        if self.kind == Kind::Scale {
             return;
         }
         let linear: f64 = self.required.iter().zip(point).map(|(amount, price)| amount * price).sum();
@@ -134,7 +151,14 @@ impl Balance {
 
     /// Cost of a balanced combination, if one is found.
     pub(super) fn prove(&mut self, aggregate: &Lines, is_over: &dyn Fn() -> bool) -> Option<f64> {
-        if self.can_scale { Some(self.scale(aggregate)) } else { self.combine(aggregate, is_over) }
+        match self.kind {
+            Kind::Scale => Some(self.scale(aggregate)),
+            Kind::Combine => self.combine(aggregate, is_over),
+            Kind::Dispatch => {
+                self.last = self.lines(aggregate)?;
+                None
+            }
+        }
     }
 
     /// Scales the units down to the demand. The rest of it is lost.
@@ -153,28 +177,52 @@ impl Balance {
 
     /// The bound of the linear program. It is solved again only if that is likely to help.
     fn combine(&mut self, aggregate: &Lines, is_over: &dyn Fn() -> bool) -> Option<f64> {
-        if !self.best.is_finite() || aggregate.len() != self.columns.len() {
-            return None;
-        }
-        let line = |component: usize| Column::new(aggregate.constants()[component], aggregate.slope(component));
-        let lines: Vec<Column> = (0..aggregate.len()).map(line).collect();
+        let lines = self.lines(aggregate)?;
         let gap = self.gap(&lines);
         self.calls += 1;
         if self.proof.is_none() || gap <= CLOSER * self.last_gap || self.calls >= CALLS {
             (self.last_gap, self.calls) = (gap, 0);
-            let (periods, groups) = (self.demand.len(), self.nearest(lines));
-            let found = self.program.solve(groups, &self.required, (&self.centre, periods), is_over);
-            if found.is_none() {
-                self.nearest = (2 * self.nearest).min(MOST_COLUMNS);
-            }
+            let found = self.solve(lines, is_over);
             self.proof = self.proof.into_iter().chain(found).reduce(f64::min);
         }
         self.proof
     }
 
-    /// Output and reserve of every unit in the best combination, and the use of each flexible period.
+    /// The aggregate's combined schedules.
+    fn lines(&self, aggregate: &Lines) -> Option<Vec<Column>> {
+        if !self.best.is_finite() || aggregate.len() != self.columns.len() {
+            return None;
+        }
+        let line = |component: usize| Column::new(aggregate.constants()[component], aggregate.slope(component));
+        Some((0..aggregate.len()).map(line).collect())
+    }
+
+    /// The optimum of the linear program. The next one has more columns if this one has no solution.
+    fn solve(&mut self, lines: Vec<Column>, is_over: &dyn Fn() -> bool) -> Option<f64> {
+        let (periods, groups) = (self.demand.len(), self.nearest(lines));
+        let found = self.program.solve(groups, &self.required, (&self.centre, periods), is_over);
+        if found.is_none() {
+            self.nearest = (2 * self.nearest).min(MOST_COLUMNS);
+        }
+        found
+    }
+
+    /// From now on, the linear program of a dispatch is solved during the run.
+    pub(super) fn prove_dispatches(&mut self) {
+        self.kind = Kind::Combine;
+    }
+
+    /// Balances all schedules of a dispatch after its run.
+    pub(super) fn settle(&mut self, is_over: &dyn Fn() -> bool) {
+        if self.kind == Kind::Dispatch && self.solve(self.last.clone(), is_over).is_none() {
+            self.nearest = MOST_COLUMNS;
+            self.solve(self.last.clone(), is_over);
+        }
+    }
+
+    /// Output and reserve of every unit in the cheapest balanced combination so far, and the use of each flexible period.
     pub(super) fn combination(&self) -> Option<&[Vec<f64>]> {
-        self.proof.and(self.program.best_supply())
+        self.program.best_supply()
     }
 
     /// Shortfall of the aggregate, at the prices of the best point.

@@ -12,6 +12,10 @@ const MOST_PERIODS: usize = 1 << 11;
 /// Most units times periods. It keeps the numbers of primal variables within 32 bits.
 const MOST_PRODUCT: usize = 1 << 27;
 
+/// Largest number. A power or a cost of this size has a round-off of 1e-4; much larger ones leave no digits for the other
+/// units, so that sums over all units and proofs have no meaning.
+const MOST: f64 = 1e12;
+
 /// The model of a file's data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Formulation {
@@ -145,7 +149,7 @@ impl UnitCommitment {
     /// formulation it is [`Formulation::Pglib`] if all units have initial states, else [`Formulation::Chp`].
     ///
     /// # Errors
-    /// If there is no unit or no period, a number is negative or not finite, a list has the wrong length, or limits
+    /// If there is no unit or no period, a number is negative or larger than 1e12, a list has the wrong length, or limits
     /// contradict each other. If a unit does not have all data of the formulation, or has no feasible schedule.
     pub fn new(
         formulation: Option<Formulation>,
@@ -228,6 +232,13 @@ impl UnitCommitment {
         self.formulation == Formulation::Pglib && self.reserves.iter().any(|reserve| *reserve > 0.0)
     }
 
+    /// Whether [`Formulation::Chp`] ignores data of the units: initial states, or costs at more than one output.
+    #[must_use]
+    pub fn has_unused_data(&self) -> bool {
+        let is_unused = |unit: &ThermalUnit| unit.initial.is_some() || unit.production.len() > 1;
+        self.formulation == Formulation::Chp && self.thermal.iter().any(is_unused)
+    }
+
     /// Least and greatest output of all renewable units together, by period. [`Formulation::Chp`] has none.
     #[must_use]
     pub fn renewable_limits(&self) -> (Vec<f64>, Vec<f64>) {
@@ -276,10 +287,15 @@ fn check_all(numbers: &[f64], element: impl Fn(usize) -> Element) -> Result<(), 
 }
 
 fn check_number(number: f64, element: Element) -> Result<(), InvalidInstance> {
-    if number >= 0.0 && number.is_finite() {
+    if (0.0..=MOST).contains(&number) {
         return Ok(());
     }
-    Err(InvalidInstance::new(element, "a nonnegative finite number", number))
+    Err(InvalidInstance::new(element, "a nonnegative number up to 1e12", shown(number)))
+}
+
+/// A number without a row of zeros.
+fn shown(number: f64) -> String {
+    if number.abs() > MOST { format!("{number:e}") } else { number.to_string() }
 }
 
 /// Refuses a unit whose limits allow no schedule.
@@ -309,8 +325,8 @@ impl ThermalUnit {
         if self.production.is_empty() {
             return Err(InvalidInstance::new(Element::Production(index), "at least one point", "none"));
         }
-        if let Some(point) = self.production.iter().find(|point| !point.cost.is_finite()) {
-            return Err(InvalidInstance::new(Element::Production(index), "finite costs", point.cost));
+        if let Some(point) = self.production.iter().find(|point| !(-MOST..=MOST).contains(&point.cost)) {
+            return Err(InvalidInstance::new(Element::Production(index), "from -1e12 to 1e12", shown(point.cost)));
         }
         if self.startup.is_empty() {
             return Err(InvalidInstance::new(Element::Startup(index), "at least one category", "none"));

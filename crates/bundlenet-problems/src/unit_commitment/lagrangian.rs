@@ -132,9 +132,19 @@ impl UnitCommitmentDual {
         &self.instance
     }
 
-    /// Output and reserve of every unit in the best balanced combination of schedules, if one was found.
+    /// Balances all schedules of a run with fixed periods on.
+    pub(super) fn settle(&mut self, is_over: &dyn Fn() -> bool) {
+        self.balance.settle(is_over);
+    }
+
+    /// Output and reserve of every unit in the cheapest balanced combination of schedules, if one was found.
     pub(super) fn combination(&self) -> Option<&[Vec<f64>]> {
         self.balance.combination()
+    }
+
+    /// From now on, runs with fixed periods on look for balanced combinations as those of other instances do.
+    pub(super) fn prove_dispatches(&mut self) {
+        self.balance.prove_dispatches();
     }
 
     fn run(&mut self, point: &[f64], keep: Keep) {

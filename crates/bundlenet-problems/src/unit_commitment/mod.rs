@@ -30,7 +30,7 @@ mod write;
 pub use instance::{CostPoint, Formulation, InitialState, RenewableUnit, StartCategory, ThermalUnit, UnitCommitment};
 pub use lagrangian::UnitCommitmentDual;
 pub use prices::Response;
-pub use primal::Schedules;
+pub use primal::{Schedules, Uplift};
 
 use crate::UnsafeBound;
 

@@ -1,5 +1,6 @@
 //! The reader of the JSON files of pglib-uc and ConvexHullPricing.jl.
 
+use std::collections::HashSet;
 use std::fmt;
 use std::marker::PhantomData;
 
@@ -10,7 +11,7 @@ use super::instance::{
     CostPoint, Formulation, InitialState, RenewableUnit, StartCategory, ThermalUnit, UnitCommitment,
 };
 use crate::error::{Element, Error, InvalidInstance, ParseError};
-use crate::text::{JsonStep, json_line};
+use crate::text::{JsonStep, json_error, json_line};
 
 /// The entries of an object in the order of the file.
 struct Entries<T>(Vec<(String, T)>);
@@ -34,13 +35,31 @@ impl<'de, T: Deserialize<'de>> Deserialize<'de> for Entries<T> {
 
             fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Entries<T>, A::Error> {
                 let mut entries = vec![];
-                while let Some(entry) = map.next_entry()? {
-                    entries.push(entry);
+                while let Some(name) = map.next_key::<String>()? {
+                    let entry = map.next_value().map_err(|error: A::Error| of_unit(&name, &error))?;
+                    entries.push((name, entry));
                 }
                 Ok(Entries(entries))
             }
         }
         deserializer.deserialize_map(Collect(PhantomData))
+    }
+}
+
+/// An error within a unit, with the name of the unit before the place.
+fn of_unit<E: serde::de::Error>(name: &str, error: &E) -> E {
+    let text = error.to_string();
+    let (reason, place) = text.rsplit_once(" at line ").unwrap_or((&text, ""));
+    let place = if place.is_empty() { String::new() } else { format!(" at line {place}") };
+    E::custom(format!("{reason} of unit {name:?}{place}"))
+}
+
+impl<T> Entries<T> {
+    /// The first entry that has the name of an earlier one.
+    fn repeated(&self) -> Option<(usize, &str)> {
+        let mut names = HashSet::new();
+        let mut entries = self.0.iter().enumerate();
+        entries.find(|(_, (name, _))| !names.insert(name)).map(|(index, (name, _))| (index, name.as_str()))
     }
 }
 
@@ -98,12 +117,10 @@ struct Renewable {
 /// The instance in a text.
 pub(crate) fn json(file: &str, text: &str, formulation: Option<Formulation>) -> Result<UnitCommitment, Error> {
     let place = Place { file, text };
-    let raw: File = serde_json::from_str(text).map_err(|error| ParseError {
-        file: file.to_string(),
-        line: error.line().max(1),
-        expected: "a unit commitment file in the layout of pglib-uc".to_string(),
-        found: error.to_string(),
-    })?;
+    let expected = "a unit commitment file in the layout of pglib-uc";
+    let raw: File = serde_json::from_str(text).map_err(|error| json_error((file, text), expected, &error))?;
+    place.check_names("thermal_generators", &raw.thermal_generators)?;
+    place.check_names("renewable_generators", &raw.renewable_generators)?;
     let periods = place.whole(&[JsonStep::Key("time_periods")], "time_periods", raw.time_periods)?;
     if raw.demand.len() != periods {
         let expected = format!("{periods} entries in \"demand\"");
@@ -153,6 +170,13 @@ struct Place<'a> {
 impl Place<'_> {
     fn error(&self, path: &[JsonStep], expected: String, found: String) -> ParseError {
         ParseError { file: self.file.to_string(), line: json_line(self.text, path), expected, found }
+    }
+
+    fn check_names<T>(&self, key: &'static str, entries: &Entries<T>) -> Result<(), ParseError> {
+        entries.repeated().map_or(Ok(()), |(index, name)| {
+            let path = [JsonStep::Key(key), JsonStep::Entry(index)];
+            Err(self.error(&path, format!("different names in {key:?}"), format!("a second unit {name:?}")))
+        })
     }
 
     fn whole(&self, path: &[JsonStep], what: &str, number: f64) -> Result<usize, ParseError> {

@@ -39,7 +39,9 @@ pub(super) struct Program {
     strips: Strips,
     right: Vec<f64>,
     scratch: Vec<f64>,
-    /// The cheapest feasible weights so far, by group: the amounts that they supply.
+    /// The cheapest feasible weights of the present solution, by group.
+    best: Option<(f64, Vec<Vec<f64>>)>,
+    /// The amounts that the cheapest feasible weights of all solutions supply, by group.
     supply: Option<(f64, Vec<Vec<f64>>)>,
 }
 
@@ -77,10 +79,10 @@ impl Group {
         Self { weights: weights.collect(), costs, weight_steps: zeros(), cost_steps: zeros(), wanted: zeros(), columns }
     }
 
-    /// The amounts that the weights supply.
-    fn supply(&self, size: usize) -> Vec<f64> {
+    /// The amounts that weights supply.
+    fn supply(&self, weights: &[f64], size: usize) -> Vec<f64> {
         let mut sum = vec![0.0; size];
-        self.columns.iter().zip(&self.weights).for_each(|(column, weight)| column.add_to(&mut sum, *weight));
+        self.columns.iter().zip(weights).for_each(|(column, weight)| column.add_to(&mut sum, *weight));
         sum
     }
 
@@ -109,14 +111,15 @@ impl Program {
     ) -> Option<f64> {
         self.start(groups, prices, periods);
         let largest = required.iter().copied().fold(1.0, f64::max);
-        let (mut best, mut is_new) = (None, false);
         for _ in 0..MOST_ITERATIONS {
             self.measure(required);
             let products = self.products(0.0, 0.0);
             if self.lack.iter().all(|lack| lack.abs() <= ROUND_OFF * largest) {
                 let cost = self.cost();
-                best = Some(best.map_or(cost, |best: f64| best.min(cost)));
-                is_new |= self.supply.as_ref().is_none_or(|(least, _)| cost < *least);
+                if self.best.as_ref().is_none_or(|(least, _)| cost < *least) {
+                    let weights = self.groups.iter().map(|group| group.weights.clone()).collect();
+                    self.best = Some((cost, weights));
+                }
                 if products <= SOLVED * cost.abs().max(1.0) {
                     break;
                 }
@@ -126,10 +129,13 @@ impl Program {
             }
             let Some(()) = self.advance(products) else { break };
         }
-        if let Some(cost) = best.filter(|_| is_new) {
-            self.supply = Some((cost, self.groups.iter().map(|group| group.supply(required.len())).collect()));
+        let (cost, weights) = self.best.as_ref()?;
+        if self.supply.as_ref().is_none_or(|(least, _)| cost < least) {
+            let groups = self.groups.iter().zip(weights);
+            let supply = groups.map(|(group, weights)| group.supply(weights, required.len())).collect();
+            self.supply = Some((*cost, supply));
         }
-        best
+        Some(*cost)
     }
 
     /// The amounts that the cheapest feasible weights of all solutions supply, by group.
@@ -139,6 +145,7 @@ impl Program {
 
     fn start(&mut self, groups: Vec<Vec<Column>>, prices: &[f64], periods: usize) {
         self.periods = periods;
+        self.best = None;
         self.right.clear();
         self.scratch.clear();
         self.prices.clear();

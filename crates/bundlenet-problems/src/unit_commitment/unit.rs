@@ -220,6 +220,25 @@ impl Unit {
         schedule.is_on
     }
 
+    /// Most output and reserve together above the minimum, in each of fixed periods on: what starts, stops and upward
+    /// ramps allow.
+    pub(super) fn most_above_minimum(&self, is_on: &[bool]) -> Vec<f64> {
+        let mut most: Vec<f64> = Vec::with_capacity(is_on.len());
+        for (period, &now) in is_on.iter().enumerate() {
+            let start = match (most.last(), self.before) {
+                _ if period > 0 && !is_on[period - 1] => self.start_cap,
+                (Some(before), _) => before + self.ramp_up,
+                (None, Before::On { output, .. }) => output + self.ramp_up,
+                (None, Before::Off { .. }) => self.start_cap,
+                (None, Before::Free) => self.range,
+            };
+            let is_stop = is_on.get(period + 1).is_some_and(|next| !next);
+            let stop = if is_stop { self.stop_cap } else { self.range };
+            most.push(if now { start.min(stop).min(self.range) } else { 0.0 });
+        }
+        most
+    }
+
     /// Cost of all starts of fixed periods on.
     pub(super) fn start_cost_of(&self, is_on: &[bool]) -> f64 {
         let mut cost = 0.0;
