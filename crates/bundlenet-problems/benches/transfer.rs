@@ -3,17 +3,20 @@
 //! ```text
 //! cargo bench --bench transfer
 //! cargo bench --bench transfer -- --half choose --only median --model FILE
+//! cargo bench --bench transfer -- --fresh 20
 //! ```
 //!
+//! `--fresh N` takes other functions of set covering and p-median: `N` of each of their ten sizes.
+//!
 //! Markdown on the standard output: for each function, the gap of the network (which knows its number of steps, as with
-//! `--steps`) and of the aggregated bundle method after 50 calls, and the calls of `hybrid` and of that method to two gaps. Then the numbers of functions on which the network
-//! is below, on which both have solved the function (a tie: round-off decides who is below), and on which `hybrid` is
-//! within the bar.
+//! `--steps`) and of the aggregated bundle method after 50 calls, and the calls of `hybrid` and of that method to two
+//! gaps. Then the numbers of functions on which the network is below, on which both have solved the function (a tie:
+//! round-off decides which one is below), and on which `hybrid` is within the bar.
 
 use std::sync::Arc;
 
 use bundlenet::{BundleSettings, Cuts, HybridSettings, Method, Model, NetworkSettings, Oracle, TraceRow};
-use bundlenet_testing::foreign::{Half, Instance, Price, transfer_instances};
+use bundlenet_testing::foreign::{Half, Instance, Price, fresh_transfer_instances, transfer_instances};
 use bundlenet_testing::trial::cases;
 
 /// Calls of the network.
@@ -33,6 +36,7 @@ struct Options {
     half: Option<String>,
     only: Option<String>,
     model: Option<Arc<Model>>,
+    fresh: Option<u64>,
 }
 
 impl Options {
@@ -47,7 +51,12 @@ impl Options {
                 "--model" => {
                     options.model = Some(Arc::new(Model::load(value()?).map_err(|error| error.to_string())?));
                 }
-                _ => return Err(format!("expected --half, --only or --model, found {argument}")),
+                "--fresh" => {
+                    let count = value()?;
+                    let wrong = |_| format!("--fresh: expected a whole number, found {count}");
+                    options.fresh = Some(count.parse().map_err(wrong)?);
+                }
+                _ => return Err(format!("expected --half, --only, --model or --fresh, found {argument}")),
             }
         }
         Ok(options)
@@ -140,7 +149,8 @@ fn main() {
     };
     println!("| function | half | variables | gap: network / bundle | calls to 1e-2: hybrid / bundle | to 1e-3 |");
     println!("|---|---|---|---|---|---|");
-    let chosen = transfer_instances().into_iter().filter(|instance| options.includes(instance));
+    let all = options.fresh.map_or_else(transfer_instances, fresh_transfer_instances);
+    let chosen = all.into_iter().filter(|instance| options.includes(instance));
     let measure = |instance| {
         let row = Row::measure(&instance, options.model.as_ref());
         row.print();

@@ -129,23 +129,43 @@ pub fn instances() -> Vec<Instance> {
 pub fn transfer_instances() -> Vec<Instance> {
     use Half::{Choose, Judge};
     let mut all = academic();
-    let coverings = [(50, 500, 0.05), (100, 1000, 0.03), (150, 1500, 0.03), (200, 2000, 0.02), (300, 3000, 0.02)];
-    for (size, (rows, columns, density)) in (0..).zip(coverings) {
-        for (seed, half) in [Choose, Judge, Choose, Judge].into_iter().enumerate() {
-            let index = 100 + 10 * size + seed as u64;
-            let name = format!("cover {rows}x{columns} {seed}");
-            all.push(Instance::new(&name, half, move || Covering::random(index, rows, columns, density)));
-        }
+    let halves = || [Choose, Judge, Choose, Judge].into_iter().zip(0..);
+    for size in 0..SIZES {
+        all.extend(halves().map(|(half, seed)| covering(size, seed, half)));
     }
-    let medians = [(30, 5, false), (45, 6, true), (60, 8, false), (80, 10, true), (100, 10, false)];
-    for (size, (customers, number, is_sum)) in (0..).zip(medians) {
-        for (seed, half) in [Choose, Judge, Choose, Judge].into_iter().enumerate() {
-            let index = 100 + 10 * size + seed as u64;
-            let name = format!("median {customers}{} {seed}", if is_sum { " sum" } else { "" });
-            all.push(Instance::new(&name, half, move || Median::random(index, customers, number, is_sum)));
-        }
+    for size in 0..SIZES {
+        all.extend(halves().map(|(half, seed)| median(size, seed, half)));
     }
     all
+}
+
+/// Further functions of set covering and p-median, `count` of each size. No other program uses them.
+#[must_use]
+pub fn fresh_transfer_instances(count: u64) -> Vec<Instance> {
+    let each = |make: fn(usize, u64, Half) -> Instance| {
+        (0..SIZES).flat_map(move |size| (1000..1000 + count).map(move |seed| make(size, seed, Half::Judge)))
+    };
+    each(covering).chain(each(median)).collect()
+}
+
+/// Number of sizes of set covering and of p-median.
+const SIZES: usize = 5;
+
+fn covering(size: usize, seed: u64, half: Half) -> Instance {
+    let sizes: [_; SIZES] =
+        [(50, 500, 0.05), (100, 1000, 0.03), (150, 1500, 0.03), (200, 2000, 0.02), (300, 3000, 0.02)];
+    let (rows, columns, density) = sizes[size];
+    let index = 100 + 10 * size as u64 + seed;
+    let name = format!("cover {rows}x{columns} {seed}");
+    Instance::new(&name, half, move || Covering::random(index, rows, columns, density))
+}
+
+fn median(size: usize, seed: u64, half: Half) -> Instance {
+    let sizes: [_; SIZES] = [(30, 5, false), (45, 6, true), (60, 8, false), (80, 10, true), (100, 10, false)];
+    let (customers, number, is_sum) = sizes[size];
+    let index = 100 + 10 * size as u64 + seed;
+    let name = format!("median {customers}{} {seed}", if is_sum { " sum" } else { "" });
+    Instance::new(&name, half, move || Median::random(index, customers, number, is_sum))
 }
 
 /// Functions on which the rules of a guard are learned, twenty for each seed. Their families are not those of

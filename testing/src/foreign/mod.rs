@@ -14,7 +14,7 @@ mod tabulated;
 
 pub use covering::Covering;
 pub use eigenvalue::{Cut, Eigenvalue};
-pub use list::{Half, Instance, instances, rule_instances, transfer_instances};
+pub use list::{Half, Instance, fresh_transfer_instances, instances, rule_instances, transfer_instances};
 pub use location::Location;
 pub use median::Median;
 pub use paths::{Grid, Paths};
