@@ -416,7 +416,8 @@ mod tests {
         let out = folder.path().join("out");
         let mut tables = vec![];
         for _ in 0..2 {
-            let (model, stopped) = trained(&Ranks, &collapsing(), &out.join("training"), None).unwrap_or_else(end);
+            let (model, stopped) =
+                trained(&Ranks::start(), &collapsing(), &out.join("training"), None).unwrap_or_else(end);
             assert!(stopped.as_ref().is_some_and(|reason| reason.contains("the network has collapsed")));
             assert_eq!(model.card().updates, 0);
             let mut options = Options::new(out.clone(), "", &[], String::new());
@@ -428,7 +429,7 @@ mod tests {
                 stopped,
             });
             let set = DataSet::read("ga-10-100", "generate:ga-10-100:5:1", None, Some(1)).unwrap_or_else(end);
-            run_campaign(&Ranks, &options, vec![set], &|_| vec![contender.clone()]).unwrap_or_else(end);
+            run_campaign(&Ranks::start(), &options, vec![set], &|_| vec![contender.clone()]).unwrap_or_else(end);
             tables.push(std::fs::read_to_string(out.join("tables.md")).unwrap());
         }
         assert!(tables[0].contains("| network softmax, sampling none† |"), "{}", tables[0]);
