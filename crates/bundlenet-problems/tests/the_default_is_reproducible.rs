@@ -39,9 +39,9 @@ fn runs_are_the_same_on_any_number_of_threads() {
         let on = |threads| on_threads(threads, || run(&mut *problem.dual(), 400));
         let first = on(1);
         // The network and an exact master have both been at work. An evaluation of unit commitment costs more than its
-        // first masters, so there is no network.
+        // first masters, so there is no network. The network alone finds the optimum of the small assignment problem.
         assert!((first.network_seconds > 0.0) == (family != Family::Uc), "{family}");
-        assert!(first.master_seconds > 0.0, "{family}");
+        assert!((first.master_seconds > 0.0) == (family != Family::Ga10x100), "{family}");
         for threads in [1, 2, 3] {
             assert_eq!(steps(&on(threads)), steps(&first), "{family}, {threads} threads");
         }
@@ -166,7 +166,7 @@ fn steps_follow_the_stated_work_and_not_the_clock() {
 /// An oracle that is no sum and states no work.
 #[test]
 fn plain_oracles_take_the_same_steps() {
-    let Problem::Assignment(instance) = problem(Family::Ga10x100) else { unreachable!() };
+    let Problem::Assignment(instance) = problem(Family::Ga20x400) else { unreachable!() };
     let plain = |instance: &Assignment, delay: Duration| {
         let mut dual = AssignmentDual::new(instance);
         let mut oracle = FnOracle::new(dual.dim(), |point: &[f64], subgradient: &mut [f64]| {

@@ -49,8 +49,6 @@ const SMALL_WEIGHT: f64 = 1e-3;
 /// Share of the gap to reach from which on weights need not be rounded. The products of weights and slacks are below the
 /// gap of the weights while the point does not belong to them.
 const ENOUGH: f64 = 0.1;
-/// Share of the gap to reach from which on smaller products are in vain: the gap of the weights is round-off.
-const VAIN: f64 = 1e-6;
 /// Product of a weight and a slack at the start, over the mean distance of a component's costs from their minimum and
 /// the mean number of its cuts. Chosen on the units of `ca/2015-06-01_reserves_5` and `ca/Scenario400_reserves_1`: 18 to
 /// 21 steps, 23 to 32 with a tenth of it, 17 to 30 with ten times as much.
@@ -175,9 +173,7 @@ impl Interior {
                 if self.round(gap <= ENOUGH * start.goal, bundle, start, patience)? {
                     return Some(());
                 }
-                if !self.call_back(bundle, gap) && gap <= VAIN * start.goal {
-                    break;
-                }
+                self.call_back(bundle, gap);
             } else if gap <= RETIRING * self.retired_at {
                 self.retire(unit);
                 self.retired_at = gap;
@@ -331,14 +327,14 @@ impl Interior {
     }
 
     /// Calls back the cuts that are cheaper than all others of their component, by the last prices. Their products of weight
-    /// and slack are the mean of all. Returns whether there are any.
-    fn call_back(&mut self, bundle: &ComponentBundle, gap: f64) -> bool {
+    /// and slack are the mean of all.
+    fn call_back(&mut self, bundle: &ComponentBundle, gap: f64) {
         let product = gap / (self.cuts.len() + self.bounds.len()).max(1) as f64;
         let is_cheaper = |(block, cut): &(usize, Working)| cut.slope + cut.error < self.least[*block];
         let (back, retired): (Vec<_>, Vec<_>) = self.retired.drain(..).partition(is_cheaper);
         self.retired = retired;
         if back.is_empty() {
-            return false;
+            return;
         }
         let cost = |block: &Block, cut: &Working| {
             bundle.product(&bundle.components()[block.component].cuts[cut.cut], &self.point) + cut.error
@@ -359,7 +355,6 @@ impl Interior {
             block.cuts = from..cuts.len();
         }
         self.cuts = cuts;
-        true
     }
 
     /// Writes and factors the matrix, and the combinations of cuts that go with it.

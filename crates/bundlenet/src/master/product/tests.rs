@@ -297,27 +297,6 @@ fn steps_beyond_round_off_do_no_harm() {
     }
 }
 
-/// Where round-off keeps the gap of the weights above the goal, smaller products are in vain, and the steps end: no more
-/// steps are needed for `1e-15` than for what can be reached.
-#[test]
-fn steps_in_vain_end() {
-    let steps = |share: f64| -> usize {
-        let mut stream = Stream::new(14, "product masters", 0);
-        let each = |index: usize| {
-            let case = if index == 0 { Case::large(&mut stream) } else { Case::random(&mut stream, index) };
-            let (mut bundle, mut master, patience) = (case.bundle(), master_of(None), Patience::default());
-            master.begin(&bundle, &case.limits(), case.eta);
-            let before = master.price(&bundle, case.eta, &patience);
-            let accuracy = Accuracy { share, effort: Effort::OneCall };
-            master.approach(Way::Interior, &mut bundle, (case.eta, accuracy, before), &patience);
-            master.interior.steps()
-        };
-        (0..300).map(each).sum()
-    };
-    let (reached, in_vain) = (steps(1e-10), steps(1e-15));
-    assert!(2 * in_vain < 3 * reached, "{reached} {in_vain}");
-}
-
 /// A call of interior-point steps reaches its gap. A second call would begin anew.
 #[test]
 fn one_call_of_interior_point_steps_is_enough() {
