@@ -26,9 +26,6 @@ use crate::model::Model;
 /// Time between two checks for signals. Ctrl-C acts within this time; each check takes the interpreter's lock.
 const BETWEEN_LOOKS: Duration = Duration::from_millis(10);
 
-/// Default limit on the steps, the same as in the program. It ends a run on an unbounded function.
-const MOST_STEPS: usize = 10_000;
-
 /// Most runs inside each other. Python's own recursion limit does not see the stack that they take.
 const DEEPEST: usize = 50;
 
@@ -233,12 +230,13 @@ impl Keywords<'_, '_> {
     /// The settings of the library.
     pub(crate) fn settings(&self) -> PyResult<Settings> {
         let limits = Limits {
-            steps: self.steps.or(Some(MOST_STEPS)),
+            steps: self.steps,
             oracle_calls: self.oracle_calls,
             seconds: self.time_limit,
             target: self.target,
         };
-        Ok(Settings { method: self.method()?, limits, tolerance: self.tolerance, ..Settings::default() })
+        let settings = Settings { method: self.method()?, limits, tolerance: self.tolerance, ..Settings::default() };
+        Ok(settings.with_last_resort())
     }
 
     fn method(&self) -> PyResult<Method> {

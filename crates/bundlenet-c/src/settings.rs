@@ -8,23 +8,13 @@ use serde_json::{Map, Value};
 use crate::border::Failure;
 use crate::code::Code;
 
-/// Default limit on the steps, the same as in the program and in Python.
-const MOST_STEPS: usize = 10_000;
-
 /// The settings of a run, and the names that they were made from.
+#[derive(Default)]
 pub(crate) struct NamedSettings {
     pub(crate) settings: Settings,
     /// The method's own options.
     options: Map<String, Value>,
     model: Option<Arc<Model>>,
-}
-
-impl Default for NamedSettings {
-    fn default() -> Self {
-        let mut settings = Settings::default();
-        settings.limits.steps = Some(MOST_STEPS);
-        Self { settings, options: Map::new(), model: None }
-    }
 }
 
 /// The value of a setting.
@@ -79,7 +69,7 @@ impl NamedSettings {
         let mut new = self.settings.clone();
         let limits = &mut new.limits;
         match name {
-            "limits.steps" => limits.steps = given.count(name)?.or(Some(MOST_STEPS)),
+            "limits.steps" => limits.steps = given.count(name)?,
             "limits.oracle_calls" => limits.oracle_calls = given.count(name)?,
             "limits.seconds" => limits.seconds = given.number(name)?,
             "limits.target" => limits.target = given.number(name)?,

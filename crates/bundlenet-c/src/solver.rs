@@ -451,7 +451,8 @@ impl Content {
         state: Option<&State>,
         interrupt: &AtomicBool,
     ) -> Result<Solution, Failure> {
-        let mut solver = bundlenet::Solver::new(self.settings.settings.clone())?.interrupt(interrupt);
+        let mut solver =
+            bundlenet::Solver::new(self.settings.settings.clone().with_last_resort())?.interrupt(interrupt);
         let Callback { function, user } = self.observer;
         let mut observer = function.map(|function| {
             move |record: &Record| {

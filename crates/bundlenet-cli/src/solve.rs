@@ -32,9 +32,9 @@ pub(crate) struct Solve {
     blocks: BlockOptions,
     #[command(flatten)]
     method: MethodOptions,
-    /// Most steps; a step is one oracle call after the one at the start
-    #[arg(long, value_name = "N", default_value_t = 10_000)]
-    steps: usize,
+    /// Most steps; a step is one oracle call after the one at the start [default: 10000]
+    #[arg(long, value_name = "N")]
+    steps: Option<usize>,
     /// Most seconds for each instance; the search for a feasible schedule of unit commitment ends then, too
     #[arg(long, value_name = "S")]
     time_limit: Option<f64>,
@@ -272,13 +272,12 @@ impl Solve {
     }
 
     fn settings(&self) -> Result<Settings, Failure> {
-        let limits =
-            Limits { steps: Some(self.steps), seconds: self.time_limit, target: self.target, ..Limits::default() };
+        let limits = Limits { steps: self.steps, seconds: self.time_limit, target: self.target, ..Limits::default() };
         let method = self.method.method()?;
         // The uplift needs a schedule. Methods without primal solutions give prices alone.
         let is_sale = self.prices.is_some() || self.picture.is_some();
         let primal = self.primal.is_some() || (is_sale && method.has_primal());
-        let settings = Settings { method, limits, tolerance: self.tolerance, primal };
+        let settings = Settings { method, limits, tolerance: self.tolerance, primal }.with_last_resort();
         // Settings are checked before any file is read.
         let _ = Solver::new(settings.clone())?;
         Ok(settings)
@@ -499,7 +498,7 @@ impl Solve {
             "{}: {sizes}\n{sense} the dual over {dimension} multipliers, {method}{given}, at most {} steps, \
              tolerance {:e}",
             file.display(),
-            self.steps,
+            self.steps.unwrap_or(Settings::MOST_STEPS),
             self.tolerance
         )
     }

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::error::{InvalidSetting, at_least, positive, require};
-use crate::method::{Method, listed};
+use crate::method::{Method, Told, listed};
 
 /// The settings of a run.
 ///
@@ -53,6 +53,23 @@ impl Settings {
     #[must_use]
     pub fn exact() -> Self {
         Self { tolerance: 1e-9, ..Self::default() }
+    }
+
+    /// Largest number of steps of a run without a limit on them, in the program, in Python and in C. It ends a run on an
+    /// unbounded function.
+    pub const MOST_STEPS: usize = 10_000;
+
+    /// The settings with a limit on the steps: [`Settings::MOST_STEPS`] if there is none. A network is not told of that
+    /// one, because no run is meant to take so many.
+    #[must_use]
+    pub fn with_last_resort(mut self) -> Self {
+        if self.limits.steps.is_none() {
+            self.limits.steps = Some(Self::MOST_STEPS);
+            if let Method::Network(network) = &mut self.method {
+                network.told = Told::Nothing;
+            }
+        }
+        self
     }
 
     /// Checks all values.
