@@ -8,7 +8,7 @@
 //! `RULE` has thirteen numbers, separated by commas: the coefficients of the step-length rule, and the multiple by which
 //! the centre follows null steps. The example `rule` learns them. `DATA` is as in `bundlenet train`.
 
-use bundlenet::train::{GuardRule, GuardSettings, guarded};
+use bundlenet::train::{GuardSettings, LearnedRule, guarded};
 use bundlenet::{Model, Precision};
 use bundlenet_problems::{Split, read_examples};
 
@@ -26,7 +26,7 @@ pub(crate) fn guard(arguments: &[String]) -> Result<usize, Box<dyn std::error::E
     let numbers: Vec<f64> = rule.split(',').map(str::parse).collect::<Result<_, _>>()?;
     let [coefficients @ .., follow]: [f64; 13] =
         numbers.try_into().map_err(|found: Vec<f64>| format!("expected 13 numbers, found {}", found.len()))?;
-    let rule = GuardRule { steps: coefficients, follow };
+    let rule = LearnedRule { steps: coefficients, follow };
     let mut examples = vec![];
     for source in data {
         examples.extend(read_examples(source, Split::Train)?);

@@ -13,7 +13,7 @@ use bundlenet_testing::disturbed::{Disturbance, Disturbed};
 
 const TOLERANCE: f64 = 1e-7;
 
-fn methods() -> [(&'static str, Method); 5] {
+fn methods() -> [(&'static str, Method); 6] {
     let bundle = |cuts, evaluate| Method::Bundle(BundleSettings { cuts, evaluate, ..BundleSettings::default() });
     [
         ("auto", Method::default()),
@@ -21,6 +21,7 @@ fn methods() -> [(&'static str, Method); 5] {
         ("laggards", bundle(Cuts::Component, Evaluate::Laggards)),
         ("aggregated", bundle(Cuts::Aggregated, Evaluate::All)),
         ("hybrid", Method::with_options("hybrid", []).unwrap()),
+        ("network", Method::with_options("network", []).unwrap()),
     ]
 }
 
@@ -83,7 +84,7 @@ fn intervals_boxes_subsets_and_multiplicities() {
         let mut disturbance = draw_disturbance(&mut stream, &case);
         let Some(known) = reference(&case, &disturbance) else { continue };
         disturbance.width *= known.abs();
-        let (name, method) = methods().into_iter().nth(stream.below(5)).unwrap();
+        let (name, method) = methods().into_iter().nth(stream.below(6)).unwrap();
         let mut oracle = Disturbed::new(case.terms(), disturbance.clone(), index);
         let Some(solution) = solve(&mut oracle, &case.start, method) else { continue };
         runs += 1;

@@ -157,6 +157,13 @@ fn only_a_network_that_listens_is_told_its_steps() {
         assert_eq!(points(10, Told::Nothing), points(20, Told::Nothing)[..11]);
         assert_eq!(points(10, Told::Steps) != points(20, Told::Steps)[..11], listens);
         assert_eq!(points(10, Told::Steps) != points(10, Told::Nothing), listens);
+        // The program once told the limit that ends runs on unbounded functions.
+        let limits = Limits { oracle_calls: Some(11), ..Limits::default() };
+        let without_steps = Settings { limits, ..settings(model.clone(), 10) }.with_last_resort();
+        assert_eq!(without_steps.limits.steps, Some(Settings::MOST_STEPS));
+        assert_eq!(visited(&mut *problem.dual(), &without_steps), points(10, Told::Nothing));
+        let with_steps = settings(model.clone(), 10);
+        assert_eq!(with_steps.clone().with_last_resort(), with_steps);
     }
 }
 
@@ -331,6 +338,25 @@ fn hybrid_is_the_bundle_method_on_unknown_functions() {
         let problem = problem(family, 0);
         let [hybrid, bundle] = methods().map(|method| bests(&mut *problem.dual(), method));
         assert_ne!(hybrid[1], bundle[1], "{family}");
+    }
+}
+
+/// Without components the guard decides how long the network goes on in `auto`, as if the network were alone. Only the
+/// removal of cuts differs, and none is removed in so few steps.
+#[test]
+fn the_default_takes_the_steps_of_the_network_on_functions_that_are_no_sums() {
+    let method = Method::Network(NetworkSettings { told: Told::Nothing, ..NetworkSettings::default() });
+    let methods = [Method::default(), method];
+    for (variables, start) in [(100, 0.0), (100, 0.3), (15, 0.0)] {
+        let [default, network] = methods.each_ref().map(|method| {
+            let limits = Limits { steps: Some(20), ..Limits::default() };
+            let settings = Settings { method: method.clone(), limits, tolerance: 0.0, ..Settings::default() };
+            let mut oracle = Covering::random(7, variables, 8 * variables, 0.04);
+            let solver = Solver::new(settings).unwrap();
+            let solution = solver.start(&vec![start; variables]).solve(&mut oracle).unwrap();
+            solution.trace.iter().map(|row| row.value).collect::<Vec<f64>>()
+        });
+        assert_eq!(default, network, "{variables} {start}");
     }
 }
 

@@ -36,7 +36,7 @@ fn files_of_older_versions_are_read() {
     let old = Model::from_bytes(Path::new("old"), &old).unwrap();
     let rule = Model::general().guard_rule().unwrap();
     assert!(rule.follow > 0.0);
-    assert_eq!(old.guard_rule(), Some(bundlenet::train::GuardRule { follow: 0.0, ..rule }));
+    assert_eq!(old.guard_rule(), Some(bundlenet::train::LearnedRule { follow: 0.0, ..rule }));
     // A guard of version 4 has no ranges of starts: it knows all of them. The new file says so.
     let old = edited(&general, "\\\"version\\\":6", "\\\"version\\\":4");
     let old = Model::from_bytes(Path::new("old"), &old).unwrap();

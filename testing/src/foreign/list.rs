@@ -7,8 +7,8 @@ use bundlenet_linalg::Stream;
 use bundlenet_problems::Academic;
 
 use super::{
-    Covering, Cut, Eigenvalue, Grid, Location, Median, Paths, Price, Priced, Sizes, knapsack, sum_of_maxima, two_stage,
-    units,
+    Covering, Cut, Eigenvalue, Grid, Location, Median, Paths, Price, Priced, Quadratics, Sizes, Whole, knapsack,
+    sum_of_maxima, two_stage, units,
 };
 
 /// The constants of the default method are chosen on one half of the functions. The other half judges them.
@@ -79,11 +79,19 @@ impl Instance {
     /// The trace of a run of dear evaluations, with a row for each of at most `calls` calls. A method that can know its
     /// number of steps does.
     pub fn trace(&self, method: Method, calls: usize, target: Option<f64>) -> Vec<TraceRow> {
+        self.trace_of(&mut self.oracle(Price::Dear), method, calls, target)
+    }
+
+    /// As [`Instance::trace`], if the function does not tell its components.
+    pub fn trace_as_a_whole(&self, method: Method, calls: usize, target: Option<f64>) -> Vec<TraceRow> {
+        self.trace_of(&mut Whole(self.oracle(Price::Dear)), method, calls, target)
+    }
+
+    fn trace_of(&self, oracle: &mut dyn Oracle, method: Method, calls: usize, target: Option<f64>) -> Vec<TraceRow> {
         // A step is a call after the first one.
         let limits = Limits { steps: Some(calls - 1), target, ..Limits::default() };
         let settings = Settings { method, limits, tolerance: 0.0, ..Settings::default() };
-        let mut oracle = self.oracle(Price::Dear);
-        Solver::new(settings).unwrap().start(&self.start()).solve(&mut oracle).unwrap().trace
+        Solver::new(settings).unwrap().start(&self.start()).solve(oracle).unwrap().trace
     }
 
     /// The published optimum, else the best value of two long runs.
@@ -143,7 +151,7 @@ pub fn transfer_instances() -> Vec<Instance> {
 #[must_use]
 pub fn fresh_transfer_instances(count: u64) -> Vec<Instance> {
     let each = |make: fn(usize, u64, Half) -> Instance| {
-        (0..SIZES).flat_map(move |size| (1000..1000 + count).map(move |seed| make(size, seed, Half::Judge)))
+        (0..SIZES).flat_map(move |size| (4000..4000 + count).map(move |seed| make(size, seed, Half::Judge)))
     };
     each(covering).chain(each(median)).collect()
 }
@@ -211,6 +219,9 @@ pub fn rule_instances(seeds: std::ops::Range<u64>) -> Vec<Instance> {
                 elsewhere!("knapsack 10x100", seed, knapsack(seed, 10, 100)),
                 elsewhere!("maxima 12", seed, sum_of_maxima(seed, maxima(12, 6, 10), 1.0, 1.0)),
                 elsewhere!("units 24x10", seed, units(seed, 24, 10, 20)),
+                elsewhere!("quadratics 5 of 8", seed, Quadratics::random(seed, 5, 8)),
+                elsewhere!("quadratics 15 of 20", seed, Quadratics::random(seed, 15, 20)),
+                elsewhere!("quadratics 50 of 40", seed, Quadratics::random(seed, 50, 40)),
                 elsewhere!("maximum 20", seed, sum_of_maxima(seed, maxima(20, 1, 60), 1.0, 1.0)),
             ]
         })

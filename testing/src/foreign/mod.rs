@@ -8,6 +8,7 @@ mod location;
 mod median;
 mod paths;
 mod priced;
+mod quadratics;
 mod symmetric;
 mod tables;
 mod tabulated;
@@ -18,6 +19,7 @@ pub use list::{Half, Instance, fresh_transfer_instances, instances, rule_instanc
 pub use location::Location;
 pub use median::Median;
 pub use paths::{Grid, Paths};
-pub use priced::{Price, Priced};
+pub use priced::{Price, Priced, Whole};
+pub use quadratics::Quadratics;
 pub use tables::Tables;
 pub use tabulated::{Sizes, knapsack, sum_of_maxima, two_stage, units};

@@ -57,3 +57,28 @@ impl Oracle for Priced {
         self.oracle.as_primal()
     }
 }
+
+/// A function whose components are hidden.
+pub struct Whole(pub Priced);
+
+impl Oracle for Whole {
+    fn dim(&self) -> usize {
+        self.0.dim()
+    }
+
+    fn evaluate(&mut self, point: &[f64], subgradient: &mut [f64]) -> Result<f64, OracleError> {
+        self.0.evaluate(point, subgradient)
+    }
+
+    fn domain(&self) -> Domain {
+        self.0.domain()
+    }
+
+    fn sense(&self) -> Sense {
+        self.0.sense()
+    }
+
+    fn work(&self) -> Option<f64> {
+        self.0.work()
+    }
+}

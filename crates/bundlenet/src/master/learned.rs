@@ -1,7 +1,7 @@
-//! A learned step-length rule for the exact master with cuts of the whole function.
+//! A learned rule for the exact master with cuts of the whole function: step lengths, and moves of the centre.
 
 use super::proximity::secant;
-use crate::model::Step;
+use crate::model::{CentrePolicy, Step};
 
 /// Number of observations of a step.
 pub(crate) const OBSERVATIONS: usize = 12;
@@ -17,10 +17,19 @@ pub(crate) fn learned_steps(dim: usize) -> usize {
     (dim / 2).clamp(STEPS.0, STEPS.1)
 }
 
-/// The coefficients of a rule: the logarithm of the factor on `eta` after a step is a linear function of twelve
-/// observations of the step. None of them depends on units. `docs/checkpoint.md` lists them.
+/// Learned numbers of an exact master (`docs/checkpoint.md`).
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct StepRule(pub(crate) [f64; OBSERVATIONS]);
+pub struct LearnedRule {
+    /// Coefficients of the step length: the logarithm of the factor on `eta` after a step is a linear function of twelve
+    /// observations of the step. None of them depends on units.
+    pub steps: [f64; OBSERVATIONS],
+    /// The centre follows a null step to this multiple of the minimum of a parabola, at least 0. At 0 it stays.
+    pub follow: f64,
+}
+
+/// The centre moves all the way in a serious step: this multiple of the minimum of its parabola is never before the trial
+/// point.
+const ALL_THE_WAY: f64 = 2.0;
 
 /// The state of a run that a rule observes beside the step.
 #[derive(Clone, Copy, Debug)]
@@ -33,11 +42,16 @@ pub(crate) struct Course {
     pub(crate) run: usize,
 }
 
-impl StepRule {
+impl LearnedRule {
+    /// How the centre moves.
+    pub(crate) fn centre_policy(&self) -> CentrePolicy {
+        CentrePolicy::Parabola { serious: ALL_THE_WAY, null: self.follow }
+    }
+
     /// The factor on the step length after a step.
     pub(crate) fn factor(&self, step: &Step<'_>, course: Course) -> f64 {
         let observed = observe(step, course);
-        let logarithm: f64 = self.0.iter().zip(observed).map(|(coefficient, number)| coefficient * number).sum();
+        let logarithm: f64 = self.steps.iter().zip(observed).map(|(coefficient, number)| coefficient * number).sum();
         logarithm.clamp(-LARGEST, LARGEST).exp()
     }
 }

@@ -26,7 +26,8 @@ mod thrift;
 mod ways;
 
 pub(crate) use component::ComponentProposer;
-pub(crate) use learned::{OBSERVATIONS, StepRule};
+pub use learned::LearnedRule;
+pub(crate) use learned::OBSERVATIONS;
 #[doc(hidden)]
 pub use measure::{Sizes, master_seconds};
 pub(crate) use product::first_work;
@@ -35,7 +36,7 @@ pub(crate) use proximity::{Growth, MOST_CHANGE, Proximity, crossing, first_scale
 pub(crate) use quadratic::QuadraticProposer;
 
 use crate::model::{Model, Proposal, Step};
-use crate::oracle::Patience;
+use crate::oracle::{Evaluation, Patience};
 
 /// Source of proposals: an exact master or a network.
 pub(crate) trait Proposer {
@@ -48,6 +49,9 @@ pub(crate) trait Proposer {
 
     /// Adjusts the proposer to the result of its last proposal. The model already has the new cut.
     fn learn(&mut self, model: &Self::Model, step: &Step<'_>);
+
+    /// Takes note of an evaluation that was not at its trial point. The model already has the cut.
+    fn meet(&mut self, _model: &Self::Model, _seen: &Evaluation) {}
 
     /// Step length of the next proposal, if it is known in advance.
     fn next_eta(&self) -> Option<f64> {

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::learned::{Course, StepRule, learned_steps};
+use super::learned::{Course, LearnedRule, learned_steps};
 use crate::model::{CentrePolicy, Proposal, Step};
 
 /// Strategy for the step length `eta` of the bundle method.
@@ -119,8 +119,11 @@ pub(crate) struct Proximity {
     by_component: bool,
     /// Share of the way to the minimum of the model at which trial points are, where step lengths have no effect.
     inside: f64,
-    /// A learned rule that takes the place of `adaptive` after the first steps.
-    rule: Option<StepRule>,
+    /// A learned rule whose step lengths take the place of those of `adaptive` after the first steps, up to a number of
+    /// steps.
+    rule: Option<LearnedRule>,
+    /// How the centre moves, with cuts of the whole function.
+    centre: CentrePolicy,
 }
 
 impl Proximity {
@@ -137,12 +140,13 @@ impl Proximity {
             by_component: false,
             inside: 1.0,
             rule: None,
+            centre: CentrePolicy::Hard,
         }
     }
 
-    /// Sets a learned rule for the steps after the scale is found.
-    pub(crate) fn with_rule(self, rule: StepRule) -> Self {
-        Self { rule: Some(rule), ..self }
+    /// Sets a learned rule for the centre, and for step lengths once the scale is found.
+    pub(crate) fn with_rule(self, rule: LearnedRule) -> Self {
+        Self { rule: Some(rule), centre: rule.centre_policy(), ..self }
     }
 
     /// Sets the numbers of consecutive serious and null steps before `eta` grows or shrinks.
@@ -194,7 +198,7 @@ impl Proximity {
     pub(crate) fn centre_policy(&self) -> CentrePolicy {
         let serious = components::BEYOND_PARABOLA;
         match (self.by_component, self.steps) {
-            (false, _) => CentrePolicy::Hard,
+            (false, _) => self.centre,
             (true, 0) => CentrePolicy::Reach,
             (true, _) => CentrePolicy::Parabola { serious, null: self.settled().min(1.0) * serious },
         }
@@ -557,7 +561,8 @@ mod tests {
     /// A rule has no floor. `adaptive` once went on without one.
     #[test]
     fn steps_do_not_collapse_after_a_rule() {
-        let mut proximity = Proximity::going_on(10.0).with_rule(StepRule([0.0; OBSERVATIONS]));
+        let mut proximity =
+            Proximity::going_on(10.0).with_rule(LearnedRule { steps: [0.0; OBSERVATIONS], follow: 0.0 });
         (0..2000).for_each(|_| update(&mut proximity, (false, 1e-3, 1.0)));
         assert!(proximity.eta() > 0.1, "{}", proximity.eta());
     }

@@ -49,7 +49,7 @@ impl QuadraticProposer {
     /// Solves the master. Returns the optimality gap of the weights, in units of the function; infinite if the patience
     /// ends before.
     fn solve(&mut self, bundle: &Bundle, proposal: &mut Proposal, patience: &Patience<'_>) -> f64 {
-        proposal.eta = self.proximity.eta();
+        (proposal.eta, proposal.centre_policy) = (self.proximity.eta(), self.proximity.centre_policy());
         let gap = match &mut self.bounds {
             None => {
                 let eta = proposal.eta;

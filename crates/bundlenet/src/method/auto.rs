@@ -138,6 +138,7 @@ impl Auto {
             component_work: self.component_work,
             slow_steps: self.tally.slow_steps,
             can_prove: by_components && !without,
+            is_guarded: self.network.as_ref().is_some_and(|network| network.proposer().is_guarded_alone()),
             is_outside: self.network.as_ref().is_some_and(|network| network.proposer().outside().is_some()),
             is_lost: self.network.as_ref().is_some_and(|network| network.proposer().lost().is_some()),
             phase_work: self.tally.work,

@@ -11,7 +11,7 @@ use super::structured::Structured;
 use super::{BundleMethod, Inherited, Minimize};
 use crate::master::{ComponentProposer, Proximity, QuadraticProposer, Strategy, first_work};
 use crate::model::{Bundle, ComponentBundle, Model, Pruning, Scaling, Weighing};
-use crate::network::{FeatureSource, Metric, Network, NetworkProposer, Real, Tracker, network_of};
+use crate::network::{FeatureSource, Guard, Metric, Network, NetworkProposer, Real, Tracker, network_of};
 use crate::oracle::{Evaluation, Function};
 
 /// Whether a method uses cuts of components if the function is a sum.
@@ -78,6 +78,8 @@ impl Maker<'_, '_> {
 
     fn auto(self, settings: &AutoSettings) -> Auto {
         let prunings = settings.pruning.of_both();
+        let network = network_of(settings.model.as_ref());
+        let is_alone = !self.has_components();
         let entries = self.start.minorants.rows().entries().len();
         let opening = Opening {
             dim: self.function.dim(),
@@ -86,16 +88,16 @@ impl Maker<'_, '_> {
             component_work: self.has_components().then(|| first_work(entries, self.function.dim())),
             has_cuts: self.inherited.is_some(),
             is_zero: self.start.point.iter().all(|&entry| entry == 0.0),
+            is_guarded: is_alone && network.guard.is_some() && Guard::has_steps(self.function.dim()),
         };
         match first_phase(&opening, &CONSTANTS) {
             Phase::Network => {}
             Phase::Aggregated => return self.begin_aggregated(settings),
             _ => return Auto::with_components(self.components(&exact_settings(settings)), prunings),
         }
-        let network = network_of(settings.model.as_ref());
         let cap = settings.pruning.max_cuts;
         // Another method takes over before the limit of steps, so the network is not told.
-        let terms = Terms { cap, tolerance: self.tolerance, budget: None, is_alone: false };
+        let terms = Terms { cap, tolerance: self.tolerance, budget: None, is_alone };
         let network = network_method(network, self.function, &self.start, terms);
         Auto::with_network(network, self.start, prunings)
     }

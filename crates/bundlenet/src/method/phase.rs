@@ -46,7 +46,8 @@ pub(crate) struct Situation {
     pub(crate) can_prove: bool,
     /// Whether the last trial point of the network was worse than the start.
     pub(crate) is_lost: bool,
-    /// Whether the inputs of a guarded network have left the range of its training.
+    /// Whether the guard of the network decides how long its steps go on, and whether it has ended them.
+    pub(crate) is_guarded: bool,
     pub(crate) is_outside: bool,
     /// Work of this phase and of the run before it, in nanoseconds.
     pub(crate) phase_work: f64,
@@ -203,15 +204,19 @@ impl Situation {
         self.component_work.is_some_and(|master| self.phase_work >= constants.chance * master)
     }
 
-    /// Whether the network still makes progress, and components would not be cheaper.
+    /// Whether the network still makes progress, and components would not be cheaper. Without components the guard of the
+    /// network decides: the exact master that follows is its own.
     fn network_pays(&self, constants: &Constants) -> bool {
+        if self.end.is_some() || self.is_outside {
+            return false;
+        }
         let is_new = self.steps < constants.patience;
         let is_moving = self.steps < constants.window || self.recent_decrease > constants.little * self.decrease;
         let has_moved = is_new || (self.decrease > 0.0 && !self.is_lost);
         // Components need far fewer evaluations: they are better if an evaluation costs more than their master.
         let is_cheap = is_new || self.component_work.is_none_or(|work| self.oracle_work < constants.dear * work);
         let has_steps = self.steps < constants.network_steps(self.dim);
-        self.end.is_none() && has_steps && is_moving && has_moved && is_cheap && !self.is_outside
+        self.is_guarded || (has_steps && is_moving && has_moved && is_cheap)
     }
 }
 
@@ -244,6 +249,8 @@ pub(crate) struct Opening {
     pub(crate) has_cuts: bool,
     /// Whether the start is 0, as in the training of networks.
     pub(crate) is_zero: bool,
+    /// As in [`Situation`].
+    pub(crate) is_guarded: bool,
 }
 
 /// The first phase. Component cuts need far fewer evaluations than any other method: they come first if an evaluation
@@ -251,8 +258,8 @@ pub(crate) struct Opening {
 /// masters cost no more than the steps of the network: the model of the first evaluations is then nearly complete, and
 /// the network does not see it. Otherwise a network comes first, if there are enough variables to judge it.
 pub(crate) fn first_phase(opening: &Opening, constants: &Constants) -> Phase {
-    let Opening { dim, components, oracle_work, component_work, has_cuts, is_zero } = *opening;
-    let suits_network = is_zero && !has_cuts && constants.network_steps(dim) > 0;
+    let Opening { dim, components, oracle_work, component_work, has_cuts, is_zero, is_guarded } = *opening;
+    let suits_network = !has_cuts && (is_guarded || (is_zero && constants.network_steps(dim) > 0));
     let is_worth = is_worth(constants, (oracle_work, component_work), (dim, components), 1.0);
     let few_steps = |master: f64| constants.patience as f64 * (oracle_work + master);
     let network_steps = constants.network_steps(dim) as f64 * constants.step_work(oracle_work, dim);
@@ -309,6 +316,7 @@ mod tests {
         slow_steps: 0,
         can_prove: true,
         is_lost: false,
+        is_guarded: false,
         is_outside: false,
         phase_work: 1e6,
         earlier_work: 2e6,
@@ -322,6 +330,7 @@ mod tests {
         let components = Situation { phase: Phase::Components, ..NETWORK };
         let aggregated = Situation { phase: Phase::Aggregated, ..NETWORK };
         let proof = Situation { phase: Phase::Proof, ..NETWORK };
+        let guarded = Situation { is_guarded: true, component_work: None, steps: 100, decrease: 0.0, ..NETWORK };
         let structured = Situation { phase: Phase::Structured, ..NETWORK };
         let (proved, unproved) = (Some(End::Proved), Some(End::Unproved));
         // An evaluation and an aggregated step take 15 microseconds. At a gap of 1 % a component step is worth 30 of
@@ -343,6 +352,8 @@ mod tests {
             ("a proof", Situation { end: proved, ..NETWORK }, None),
             ("evaluations dearer than masters", Situation { oracle_work: 1e6, ..NETWORK }, Some(Phase::Components)),
             ("no sum", Situation { component_work: None, steps: 100, ..NETWORK }, Some(Phase::Aggregated)),
+            ("no sum, with a guard", guarded, Some(Phase::Network)),
+            ("ended by the guard", Situation { is_outside: true, ..guarded }, Some(Phase::Aggregated)),
             ("no sum, dear", Situation { component_work: None, oracle_work: 1e6, ..NETWORK }, Some(Phase::Network)),
             ("dear masters", Situation { component_work: Some(1e6), steps: 100, ..NETWORK }, Some(Phase::Aggregated)),
             ("components that pay", components, Some(Phase::Components)),
@@ -426,7 +437,9 @@ mod tests {
             component_work: Some(4e6),
             has_cuts: false,
             is_zero: true,
+            is_guarded: false,
         };
+        let whole = Opening { component_work: None, dim: 20, is_zero: false, is_guarded: true, ..units };
         for (name, opening, expected) in [
             ("more components than variables", units, Phase::Components),
             ("fewer components than variables", Opening { components: 90, ..units }, Phase::Network),
@@ -440,6 +453,8 @@ mod tests {
             ("no sum", Opening { component_work: None, ..units }, Phase::Network),
             ("no sum, and few variables", Opening { component_work: None, dim: 20, ..units }, Phase::Aggregated),
             ("another start than 0", Opening { component_work: None, is_zero: false, ..units }, Phase::Aggregated),
+            ("no sum, few variables, another start and a guard", whole, Phase::Network),
+            ("the same, from an earlier run", Opening { has_cuts: true, ..whole }, Phase::Aggregated),
         ] {
             assert_eq!(first_phase(&opening, &CONSTANTS), expected, "{name}");
         }

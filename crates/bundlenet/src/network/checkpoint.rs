@@ -14,7 +14,7 @@ use super::model::{Card, Model};
 use super::network::Network;
 use crate::error::Error;
 use crate::files::write_whole;
-use crate::master::{OBSERVATIONS, StepRule};
+use crate::master::{LearnedRule, OBSERVATIONS};
 
 /// Version of the names, shapes and meaning. A change that older programs cannot read gets a new version. Files of all
 /// versions from 1 on are read. Version 1 has no metric. Version 2 has neither a hard centre nor the features
@@ -157,13 +157,13 @@ impl<'a> Stored<'a> {
             _ => self.ranges(["guard.start_least", "guard.start_greatest"], START_OBSERVATIONS)?,
         };
         let inputs = self.ranges(["guard.least", "guard.greatest"], steps.saturating_mul(inputs))?;
-        let mut rule = [0.0; OBSERVATIONS];
-        rule.copy_from_slice(&self.numbers("guard.rule", &[OBSERVATIONS])?);
+        let mut steps = [0.0; OBSERVATIONS];
+        steps.copy_from_slice(&self.numbers("guard.rule", &[OBSERVATIONS])?);
         let follow = match version {
             ..=5 => 0.0,
             _ => self.numbers("guard.follow", &[1])?[0],
         };
-        Ok(Some(Guard { start, inputs, rule: StepRule(rule), follow }))
+        Ok(Some(Guard { start, inputs, rule: LearnedRule { steps, follow } }))
     }
 
     /// The ranges that two tensors hold.
@@ -218,13 +218,13 @@ impl Model {
         }
         tensors.push_wide("features.mean", mean);
         tensors.push_wide("features.deviation", deviation);
-        if let Some(Guard { start, inputs, rule, follow }) = guard {
+        if let Some(Guard { start, inputs, rule }) = guard {
             tensors.push_wide("guard.start_least", &start.least);
             tensors.push_wide("guard.start_greatest", &start.greatest);
             tensors.push_wide("guard.least", &inputs.least);
             tensors.push_wide("guard.greatest", &inputs.greatest);
-            tensors.push_wide("guard.rule", &rule.0);
-            tensors.push_wide("guard.follow", &[*follow]);
+            tensors.push_wide("guard.rule", &rule.steps);
+            tensors.push_wide("guard.follow", &[rule.follow]);
         }
         let names = |names: &[&str]| names.iter().map(ToString::to_string).collect();
         tensors.to_bytes(&Metadata {
@@ -342,7 +342,6 @@ fn single(half: u16) -> f32 {
 
 #[cfg(test)]
 mod tests {
-    use super::super::guard::GuardRule;
     use super::*;
 
     #[test]
@@ -361,7 +360,7 @@ mod tests {
         let bytes = model.to_bytes(Precision::Single).unwrap();
         assert_eq!(Model::from_bytes(Path::new("x"), &bytes).unwrap(), model);
         assert_eq!(model.to_bytes(Precision::Single).unwrap(), bytes);
-        let mut guard = Guard::empty(3, 16, GuardRule { steps: [0.5; 12], follow: 0.25 });
+        let mut guard = Guard::empty(3, 16, LearnedRule { steps: [0.5; 12], follow: 0.25 });
         guard.extend_start([0.0, 0.5, -0.25]);
         (0..3).for_each(|step| guard.extend(step, &[step as f64; 16]));
         let network = Network { guard: Some(guard), ..Network::clone(model.network()) };

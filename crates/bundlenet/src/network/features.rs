@@ -165,6 +165,9 @@ pub(crate) trait FeatureSource {
 
     /// Records a step. The bundle already has its cut.
     fn learn(&mut self, bundle: &Bundle, step: &Step<'_>);
+
+    /// Records a cut that is no result of a proposal. The bundle already has it.
+    fn meet(&mut self, _bundle: &Bundle, _seen: &Evaluation) {}
 }
 
 /// Follows a run and computes its features.
@@ -254,17 +257,34 @@ impl Tracker {
         }
     }
 
-    /// Updates the data of the released features. The centre's cut is still the old one.
-    fn learn_released(&mut self, bundle: &Bundle, step: &Step<'_>) {
+    /// Stores the point of the newest cut.
+    fn place_point(&mut self, bundle: &Bundle, point: &[f64]) {
         let (newest, places) = (bundle.newest(), bundle.places());
-        self.trial_value = step.seen.value;
         self.points.resize(places * self.dim, 0.0);
         self.trial_products.resize(places, 0.0);
         self.centre_products.resize(places, 0.0);
         let row = &mut self.points[newest * self.dim..(newest + 1) * self.dim];
-        row.iter_mut().zip(&step.seen.point).for_each(|(entry, &number)| *entry = number as f32);
+        row.iter_mut().zip(point).for_each(|(entry, &number)| *entry = number as f32);
+    }
+
+    /// Makes room for the newest cut.
+    fn place_cut(&mut self, bundle: &Bundle) {
+        let (newest, places) = (bundle.newest(), bundle.places());
+        self.born.resize(places, 0);
+        self.born[newest] = self.steps;
+        self.cosines.resize(places, 0.0);
+        self.cosines[newest] = 0.0;
+        self.last_weights.resize(places, 0.0);
+        self.last_weights[newest] = 0.0;
+    }
+
+    /// Updates the data of the released features. The centre's cut is still the old one.
+    fn learn_released(&mut self, bundle: &Bundle, step: &Step<'_>) {
+        let newest = bundle.newest();
+        self.trial_value = step.seen.value;
+        self.place_point(bundle, &step.seen.point);
         let row = &self.points[newest * self.dim..(newest + 1) * self.dim];
-        for place in (0..places).filter(|&place| bundle.is_live(place)) {
+        for place in (0..bundle.places()).filter(|&place| bundle.is_live(place)) {
             let other = &self.points[place * self.dim..(place + 1) * self.dim];
             self.trial_products[place] = f32::dot(row, other);
         }
@@ -290,7 +310,8 @@ impl Tracker {
 
     /// Updates the data of the relative features.
     fn learn_relative(&mut self, bundle: &Bundle, step: &Step<'_>) {
-        let (newest, places) = (bundle.newest(), bundle.places());
+        let newest = bundle.newest();
+        self.place_cut(bundle);
         if self.is_improved {
             self.last_improved = self.steps;
         }
@@ -301,10 +322,6 @@ impl Tracker {
         last.aggregate_error_ratio = step.proposal.sigma / promised;
         last.share = step.share;
         last.entropy = -last.weights.iter().map(|&(_, weight)| weight * weight.ln()).sum::<f64>();
-        self.born.resize(places, 0);
-        self.born[newest] = self.steps;
-        self.cosines.resize(places, 0.0);
-        self.last_weights.resize(places, 0.0);
         self.last_weights.fill(0.0);
         last.weights.iter().for_each(|&(place, weight)| self.last_weights[place] = weight);
         // Running factors are not part of the inner products.
@@ -498,6 +515,13 @@ impl FeatureSource for Tracker {
         if self.is_improved || bundle.stamps()[self.centre] != self.centre_stamp {
             self.centre = bundle.newest();
             self.centre_stamp = bundle.stamps()[self.centre];
+        }
+    }
+
+    fn meet(&mut self, bundle: &Bundle, seen: &Evaluation) {
+        match self.schema {
+            Schema::Released => self.place_point(bundle, &seen.point),
+            Schema::Relative | Schema::Told => self.place_cut(bundle),
         }
     }
 }

@@ -11,8 +11,8 @@
 //! Many functions are unlike those of the training by their first subgradient. The guard holds ranges of three
 //! observations of it, for `hybrid`, which is the bundle method outside of them.
 
-use crate::master::{Proposer, Proximity, QuadraticProposer, StepRule, first_scale};
-use crate::model::{Bundle, Centre, CentrePolicy, Proposal, Step};
+use crate::master::{LearnedRule, Proposer, Proximity, QuadraticProposer, Strategy, first_scale};
+use crate::model::{Bundle, Centre, Proposal, Step};
 use crate::oracle::{Domain, Evaluation, Patience};
 
 /// Smallest width of a range to which its margin belongs. Features are in standard deviations.
@@ -75,41 +75,20 @@ impl Ranges {
     }
 }
 
-/// Learned numbers of the exact master that takes over from a network (`docs/checkpoint.md`).
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct GuardRule {
-    /// Coefficients of the step-length rule.
-    pub steps: [f64; 12],
-    /// The centre follows a null step to this multiple of the minimum of a parabola, at least 0. At 0 it stays.
-    pub follow: f64,
-}
-
-/// The ranges of starts and of a network's inputs in training, and the learned rules of the exact master.
+/// The ranges of starts and of a network's inputs in training, and the learned rule of the exact master.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Guard {
     /// Ranges of the observations of a start, with margins; all numbers in older models.
     pub(crate) start: Ranges,
     /// Ranges of the transformed features, `[step][feature]`, from the first step on, with margins.
     pub(crate) inputs: Ranges,
-    pub(crate) rule: StepRule,
-    /// The centre of the exact master follows a null step to this multiple of the minimum of a parabola. At 0 it stays.
-    pub(crate) follow: f64,
+    pub(crate) rule: LearnedRule,
 }
-
-/// The centre moves all the way in a serious step: this multiple of the minimum of its parabola is never before the trial
-/// point.
-const ALL_THE_WAY: f64 = 2.0;
 
 impl Guard {
     /// A guard for `steps` steps of `inputs` features that has seen nothing.
-    pub(crate) fn empty(steps: usize, inputs: usize, rule: GuardRule) -> Self {
-        let (start, inputs) = (Ranges::empty(START_OBSERVATIONS), Ranges::empty(steps * inputs));
-        Self { start, inputs, rule: StepRule(rule.steps), follow: rule.follow }
-    }
-
-    /// How the centre of the exact master moves.
-    fn centre_policy(&self) -> CentrePolicy {
-        CentrePolicy::Parabola { serious: ALL_THE_WAY, null: self.follow }
+    pub(crate) fn empty(steps: usize, inputs: usize, rule: LearnedRule) -> Self {
+        Self { start: Ranges::empty(START_OBSERVATIONS), inputs: Ranges::empty(steps * inputs), rule }
     }
 
     /// Extends the ranges of starts.
@@ -126,6 +105,11 @@ impl Guard {
     pub(crate) fn widen(&mut self, share: f64) {
         self.start.widen(share);
         self.inputs.widen(share);
+    }
+
+    /// Whether the network alone takes a whole step before the exact master, on a function of `dim` variables.
+    pub(crate) fn has_steps(dim: usize) -> bool {
+        STEPS_PER_VARIABLE * dim as f64 >= 1.0
     }
 
     /// Whether a run begins like those of the training.
@@ -184,19 +168,28 @@ impl Watch {
         Self { best, steps, exact_steps, budget, settled, most_steps, scale, is_over: false, exact: None }
     }
 
+    /// Whether the number of the network's steps has a limit.
+    pub(crate) fn has_limit(&self) -> bool {
+        self.most_steps < usize::MAX
+    }
+
     /// Whether the exact master takes the next steps.
     pub(crate) fn is_over(&self) -> bool {
         self.is_over
     }
 
-    /// Records a step of the network.
-    pub(crate) fn note(&mut self, step: &Step<'_>) {
-        self.steps += 1;
-        let Evaluation { point, value, width, .. } = step.seen;
+    /// Records an evaluation before the exact master takes over.
+    pub(crate) fn see(&mut self, Evaluation { point, value, width, .. }: &Evaluation) {
         if *value < self.best.value {
             self.best.point.copy_from_slice(point);
             (self.best.value, self.best.width) = (*value, *width);
         }
+    }
+
+    /// Records a step of the network.
+    pub(crate) fn note(&mut self, step: &Step<'_>) {
+        self.steps += 1;
+        self.see(step.seen);
         let length = step.proposal.plain_eta();
         self.is_over = self.steps >= self.most_steps;
         if self.steps <= SCALE_STEPS {
@@ -219,7 +212,7 @@ impl Watch {
     /// The step length rule of an exact master that goes on from here.
     pub(crate) fn proximity(&self, guard: &Guard) -> Proximity {
         let proximity = match self.steps {
-            0..=SCALE_STEPS => Proximity::new(crate::master::Strategy::Adaptive, self.scale),
+            0..=SCALE_STEPS => Proximity::new(Strategy::Adaptive, self.scale),
             _ => Proximity::going_on(self.scale),
         };
         proximity.with_rule(guard.rule)
@@ -243,7 +236,7 @@ impl Watch {
             Some(exact) => exact,
             None => {
                 bundle.hand_over(&self.best);
-                (proposal.aggregate, proposal.centre_policy) = (None, guard.centre_policy());
+                proposal.aggregate = None;
                 QuadraticProposer::new(self.proximity(guard), domain, bundle.dim())
             }
         };
@@ -263,6 +256,11 @@ impl Watch {
         (share < 1.0).then(|| share * share * *self.settled.get_or_insert(eta))
     }
 
+    /// The exact master, if it has taken over.
+    pub(crate) fn exact(&mut self) -> Option<&mut QuadraticProposer> {
+        self.exact.as_mut()
+    }
+
     /// Lets the exact master learn from a step. False if the network proposed it.
     pub(crate) fn learn(&mut self, bundle: &Bundle, step: &Step<'_>) -> bool {
         let Some(exact) = &mut self.exact else { return false };
@@ -276,7 +274,7 @@ impl Watch {
 mod tests {
     use super::*;
 
-    const NO_RULE: GuardRule = GuardRule { steps: [0.0; 12], follow: 0.0 };
+    const NO_RULE: LearnedRule = LearnedRule { steps: [0.0; 12], follow: 0.0 };
 
     #[test]
     fn ranges_have_margins() {

@@ -27,7 +27,6 @@ pub use checkpoint::Precision;
 pub(crate) use checkpoint::{CHECKPOINT_VERSION, Stored, Tensors};
 pub(crate) use features::{FeatureSource, Tracker};
 pub use features::{Schema, Transform};
-pub use guard::GuardRule;
 pub(crate) use guard::{Guard, observe_start};
 pub(crate) use model::network_of;
 pub use model::{Card, Model};

@@ -7,8 +7,8 @@ use serde::{Deserialize, Serialize};
 
 use super::architecture::Architecture;
 use super::checkpoint::CHECKPOINT_VERSION;
-use super::guard::GuardRule;
 use super::network::Network;
+use crate::master::LearnedRule;
 
 /// A network and its description.
 #[derive(Clone, Debug)]
@@ -84,8 +84,8 @@ impl Model {
 
     /// Learned numbers of the exact master, if the model has a guard.
     #[must_use]
-    pub fn guard_rule(&self) -> Option<GuardRule> {
-        self.network.guard.as_ref().map(|guard| GuardRule { steps: guard.rule.0, follow: guard.follow })
+    pub fn guard_rule(&self) -> Option<LearnedRule> {
+        self.network.guard.as_ref().map(|guard| guard.rule)
     }
 }
 

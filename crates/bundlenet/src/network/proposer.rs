@@ -93,6 +93,11 @@ impl<S: Real, E: FeatureSource> NetworkProposer<S, E> {
         self.calibration.as_ref()?.lost
     }
 
+    /// Whether a guard limits the number of the network's steps.
+    pub(crate) fn is_guarded_alone(&self) -> bool {
+        self.watch.as_ref().is_some_and(Watch::has_limit)
+    }
+
     /// Best point and step-length rule for an exact master, if the guard has ended the network's steps.
     pub(crate) fn outside(&self) -> Option<(&BundleCentre, Proximity)> {
         let watch = self.watch.as_ref().filter(|watch| watch.is_over())?;
@@ -435,6 +440,15 @@ impl<S: Real, E: FeatureSource> Proposer for NetworkProposer<S, E> {
         self.source.learn(bundle, step);
         self.watch.iter_mut().for_each(|watch| watch.note(step));
         self.judge(bundle);
+    }
+
+    fn set_eta(&mut self, eta: f64) -> bool {
+        self.watch.as_mut().and_then(Watch::exact).is_some_and(|exact| exact.set_eta(eta))
+    }
+
+    fn meet(&mut self, bundle: &Bundle, seen: &Evaluation) {
+        self.source.meet(bundle, seen);
+        self.watch.iter_mut().for_each(|watch| watch.see(seen));
     }
 
     fn book(&self, seconds: f64) -> Spent {

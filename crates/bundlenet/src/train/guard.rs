@@ -5,8 +5,8 @@ use std::sync::Arc;
 use super::example::Example;
 use super::unroll::{Subject, Unroll, Weight, begin_function};
 use crate::error::{Error, InvalidSetting, at_least, require};
-use crate::master::StepRule;
-use crate::network::{Guard, GuardRule, Model, Network, observe_start};
+use crate::master::LearnedRule;
+use crate::network::{Guard, Model, Network, observe_start};
 
 /// How a guard is made.
 #[derive(Clone, Debug, PartialEq)]
@@ -16,7 +16,7 @@ pub struct GuardSettings {
     /// Margin of each range on both sides, as a share of its width; at least 0.
     pub margin: f64,
     /// Learned numbers of the exact master.
-    pub rule: GuardRule,
+    pub rule: LearnedRule,
 }
 
 /// The model with a guard: an exact master takes over when the start or an input is outside of its range on these
@@ -62,15 +62,15 @@ pub fn guarded(model: &Model, examples: &[Example], settings: &GuardSettings) ->
 ///
 /// # Errors
 /// If a number is invalid, or the model has no guard.
-pub fn with_rule(model: &Model, rule: &GuardRule) -> Result<Model, Error> {
+pub fn with_rule(model: &Model, rule: &LearnedRule) -> Result<Model, Error> {
     check(rule)?;
     let mut network = Network::clone(model.network());
     let guard = network.guard.as_mut().ok_or_else(|| InvalidSetting::new("model", "one with a guard", "none"))?;
-    (guard.rule, guard.follow) = (StepRule(rule.steps), rule.follow);
+    guard.rule = *rule;
     Ok(Model::new(network, model.card().clone()))
 }
 
-fn check(rule: &GuardRule) -> Result<(), InvalidSetting> {
+fn check(rule: &LearnedRule) -> Result<(), InvalidSetting> {
     let is_finite = rule.steps.iter().all(|coefficient| coefficient.is_finite());
     require(is_finite, "guard.rule", "finite numbers", format!("{:?}", rule.steps))?;
     require(rule.follow >= 0.0 && rule.follow.is_finite(), "guard.follow", "a number of at least 0", rule.follow)

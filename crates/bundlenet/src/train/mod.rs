@@ -14,7 +14,7 @@ mod rollout;
 mod trainer;
 mod unroll;
 
-pub use crate::network::GuardRule;
+pub use crate::master::LearnedRule;
 pub use config::{
     DataSettings, EvolutionSettings, Evolving, GradientSettings, Loss, Objective, Schedule, TrainSettings,
     ValidationSettings,
