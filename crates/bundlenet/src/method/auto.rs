@@ -139,7 +139,7 @@ impl Auto {
             slow_steps: self.tally.slow_steps,
             can_prove: by_components && !without,
             is_guarded: self.network.as_ref().is_some_and(|network| network.proposer().is_guarded_alone()),
-            is_outside: self.network.as_ref().is_some_and(|network| network.proposer().outside().is_some()),
+            is_outside: self.network.as_ref().is_some_and(|network| network.proposer().is_over()),
             is_lost: self.network.as_ref().is_some_and(|network| network.proposer().lost().is_some()),
             phase_work: self.tally.work,
             earlier_work: self.tally.earlier_work,
@@ -254,7 +254,7 @@ impl Auto {
             return if is_behind { components.move_to(function, &network).map(Some) } else { Ok(None) };
         }
         let mut cuts = network.model().clone();
-        let proximity = match (network.proposer().outside(), found) {
+        let proximity = match (network.proposer().successor(), found) {
             // A guarded network knows the best point and a rule for the step length.
             (Some((best, proximity)), _) => {
                 cuts.hand_over(best);

@@ -205,9 +205,10 @@ impl Situation {
     }
 
     /// Whether the network still makes progress, and components would not be cheaper. Without components the guard of the
-    /// network decides: the exact master that follows is its own.
+    /// network decides, up to the largest number of steps: the exact master that follows is its own.
     fn network_pays(&self, constants: &Constants) -> bool {
-        if self.end.is_some() || self.is_outside {
+        let most_steps = if self.is_guarded { constants.most_steps } else { constants.network_steps(self.dim) };
+        if self.end.is_some() || self.is_outside || self.steps >= most_steps {
             return false;
         }
         let is_new = self.steps < constants.patience;
@@ -215,8 +216,7 @@ impl Situation {
         let has_moved = is_new || (self.decrease > 0.0 && !self.is_lost);
         // Components need far fewer evaluations: they are better if an evaluation costs more than their master.
         let is_cheap = is_new || self.component_work.is_none_or(|work| self.oracle_work < constants.dear * work);
-        let has_steps = self.steps < constants.network_steps(self.dim);
-        self.is_guarded || (has_steps && is_moving && has_moved && is_cheap)
+        self.is_guarded || (is_moving && has_moved && is_cheap)
     }
 }
 
@@ -330,7 +330,7 @@ mod tests {
         let components = Situation { phase: Phase::Components, ..NETWORK };
         let aggregated = Situation { phase: Phase::Aggregated, ..NETWORK };
         let proof = Situation { phase: Phase::Proof, ..NETWORK };
-        let guarded = Situation { is_guarded: true, component_work: None, steps: 100, decrease: 0.0, ..NETWORK };
+        let guarded = Situation { is_guarded: true, component_work: None, steps: 99, decrease: 0.0, ..NETWORK };
         let structured = Situation { phase: Phase::Structured, ..NETWORK };
         let (proved, unproved) = (Some(End::Proved), Some(End::Unproved));
         // An evaluation and an aggregated step take 15 microseconds. At a gap of 1 % a component step is worth 30 of
@@ -353,6 +353,7 @@ mod tests {
             ("evaluations dearer than masters", Situation { oracle_work: 1e6, ..NETWORK }, Some(Phase::Components)),
             ("no sum", Situation { component_work: None, steps: 100, ..NETWORK }, Some(Phase::Aggregated)),
             ("no sum, with a guard", guarded, Some(Phase::Network)),
+            ("with a guard, at its last step", Situation { steps: 100, ..guarded }, Some(Phase::Aggregated)),
             ("ended by the guard", Situation { is_outside: true, ..guarded }, Some(Phase::Aggregated)),
             ("no sum, dear", Situation { component_work: None, oracle_work: 1e6, ..NETWORK }, Some(Phase::Network)),
             ("dear masters", Situation { component_work: Some(1e6), steps: 100, ..NETWORK }, Some(Phase::Aggregated)),

@@ -146,10 +146,11 @@ pub(crate) struct Watch {
     settled: Option<f64>,
     /// Largest number of steps of the network.
     most_steps: usize,
-    /// Step length for an exact master: from the first two steps, or that of the last one.
+    /// Step length for an exact master by the first two steps, and that of the last step.
     scale: f64,
-    /// Whether the network's steps are over.
-    is_over: bool,
+    length: f64,
+    /// Whether an input was outside of its range.
+    is_outside: bool,
     exact: Option<QuadraticProposer>,
 }
 
@@ -164,8 +165,18 @@ impl Watch {
         let limit = (STEPS_PER_VARIABLE * start.point.len() as f64).ceil() as usize;
         let most_steps = if is_alone { limit } else { usize::MAX };
         let budget = budget.filter(|&steps| steps < start.point.len());
-        let (steps, exact_steps, settled, scale) = (0, 0, None, 0.0);
-        Self { best, steps, exact_steps, budget, settled, most_steps, scale, is_over: false, exact: None }
+        Self {
+            best,
+            steps: 0,
+            exact_steps: 0,
+            budget,
+            settled: None,
+            most_steps,
+            scale: 0.0,
+            length: 0.0,
+            is_outside: false,
+            exact: None,
+        }
     }
 
     /// Whether the number of the network's steps has a limit.
@@ -175,7 +186,7 @@ impl Watch {
 
     /// Whether the exact master takes the next steps.
     pub(crate) fn is_over(&self) -> bool {
-        self.is_over
+        self.is_outside || self.steps >= self.most_steps
     }
 
     /// Records an evaluation before the exact master takes over.
@@ -190,30 +201,28 @@ impl Watch {
     pub(crate) fn note(&mut self, step: &Step<'_>) {
         self.steps += 1;
         self.see(step.seen);
-        let length = step.proposal.plain_eta();
-        self.is_over = self.steps >= self.most_steps;
+        self.length = step.proposal.plain_eta();
         if self.steps <= SCALE_STEPS {
-            self.scale = first_scale(step, length);
-        } else if self.is_over {
-            self.scale = length;
+            self.scale = first_scale(step, self.length);
         }
     }
 
     /// Compares the features after the last step with the ranges of training.
     pub(crate) fn judge(&mut self, guard: &Guard, features: impl ExactSizeIterator<Item = f64>) {
-        self.is_over |= !guard.holds(self.steps - 1, features);
+        self.is_outside |= !guard.holds(self.steps - 1, features);
     }
 
     /// Whether the guard has ranges for the last step.
     pub(crate) fn is_watching(&self, guard: &Guard, inputs: usize) -> bool {
-        !self.is_over && self.steps * inputs <= guard.inputs.least.len()
+        !self.is_over() && self.steps * inputs <= guard.inputs.least.len()
     }
 
     /// The step length rule of an exact master that goes on from here.
     pub(crate) fn proximity(&self, guard: &Guard) -> Proximity {
         let proximity = match self.steps {
             0..=SCALE_STEPS => Proximity::new(Strategy::Adaptive, self.scale),
-            _ => Proximity::going_on(self.scale),
+            _ if self.is_outside => Proximity::going_on(self.scale),
+            _ => Proximity::going_on(self.length),
         };
         proximity.with_rule(guard.rule)
     }

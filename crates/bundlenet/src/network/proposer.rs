@@ -98,9 +98,14 @@ impl<S: Real, E: FeatureSource> NetworkProposer<S, E> {
         self.watch.as_ref().is_some_and(Watch::has_limit)
     }
 
-    /// Best point and step-length rule for an exact master, if the guard has ended the network's steps.
-    pub(crate) fn outside(&self) -> Option<(&BundleCentre, Proximity)> {
-        let watch = self.watch.as_ref().filter(|watch| watch.is_over())?;
+    /// Whether the guard has ended the network's steps.
+    pub(crate) fn is_over(&self) -> bool {
+        self.watch.as_ref().is_some_and(Watch::is_over)
+    }
+
+    /// Best point and step-length rule for the exact master of the guard.
+    pub(crate) fn successor(&self) -> Option<(&BundleCentre, Proximity)> {
+        let watch = self.watch.as_ref().filter(|watch| watch.is_over() || watch.has_limit())?;
         Some((watch.best(), watch.proximity(self.network.guard.as_ref()?)))
     }
 
@@ -166,7 +171,7 @@ impl<S: Real, E: FeatureSource> NetworkProposer<S, E> {
 
     /// Writes the input of the network for this run to a row of the tape.
     pub(crate) fn prepare(&mut self, bundle: &Bundle, tape: &mut Tape<S>, step: usize, row: usize) {
-        if self.outside().is_some() {
+        if self.is_over() {
             return;
         }
         let architecture = &self.network.architecture;
