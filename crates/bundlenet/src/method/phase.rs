@@ -119,7 +119,7 @@ pub(crate) struct Constants {
 
 pub(crate) const CONSTANTS: Constants = Constants {
     window: 8,
-    little: 0.002,
+    little: 0.0005,
     near: 8.0,
     patience: 4,
     most_steps: 100,
@@ -337,7 +337,7 @@ mod tests {
         // them, twice the root of the number of components.
         for (name, situation, expected) in [
             ("a network that pays", NETWORK, Some(Phase::Network)),
-            ("a network that no longer gains", Situation { recent_decrease: 0.1, ..NETWORK }, Some(Phase::Components)),
+            ("a network that no longer gains", Situation { recent_decrease: 0.04, ..NETWORK }, Some(Phase::Components)),
             ("a network that has never gained", Situation { decrease: 0.0, ..NETWORK }, Some(Phase::Components)),
             ("the same, too early to judge", Situation { steps: 3, decrease: 0.0, ..NETWORK }, Some(Phase::Network)),
             ("a network outside of its training", Situation { is_outside: true, ..NETWORK }, Some(Phase::Components)),
