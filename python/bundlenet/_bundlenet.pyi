@@ -70,6 +70,7 @@ def minimize(
     threads: int | None = None,
     state: State | None = None,
     executor: _Executor | None = None,
+    scales: ArrayLike | None = None,
 ) -> Result: ...
 def maximize(
     fun: _Fun | Sum,
@@ -88,6 +89,7 @@ def maximize(
     threads: int | None = None,
     state: State | None = None,
     executor: _Executor | None = None,
+    scales: ArrayLike | None = None,
 ) -> Result: ...
 def solve_batch(
     problems: Iterable[Problem],

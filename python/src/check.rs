@@ -8,7 +8,7 @@ use crate::convert::vector;
 use crate::failure::at_start;
 use crate::oracle::PythonOracle;
 use crate::problems::sense_of;
-use crate::sum::{PythonSum, is_sum};
+use crate::sum::{PythonSum, Space, is_sum};
 
 /// The result of `check`.
 #[pyclass(frozen, module = "bundlenet")]
@@ -74,7 +74,7 @@ pub(crate) fn check(
     let points: Vec<Vec<f64>> = points.try_iter()?.map(|point| vector(&point?, "points")).collect::<PyResult<_>>()?;
     let dim = points.first().map(Vec::len);
     let dim = dim.ok_or_else(|| PyValueError::new_err("points: expected at least one point, found none"))?;
-    let space = (dim, Domain::Free, sense_of(sense)?);
+    let space = Space { dim, domain: Domain::Free, sense: sense_of(sense)?, scales: None };
     let (checked, raised) = if !is_sum(fun)? {
         if whole.is_some() {
             return Err(PyTypeError::new_err("whole: expected a Sum as fun, found a function"));

@@ -64,6 +64,8 @@ pub(crate) fn at_start(py: Python<'_>, error: &EvaluationError, raised: Option<P
         | EvaluationError::DomainBound { .. }
         | EvaluationError::PointLength { .. }
         | EvaluationError::Point { .. }
+        | EvaluationError::ScaleLength { .. }
+        | EvaluationError::Scale { .. }
         | EvaluationError::OutsideDomain { .. } => PyValueError::new_err(error.to_string()),
         _ => oracle_failed(py, &error.to_string(), py.None(), raised),
     }

@@ -11,7 +11,7 @@ use crate::convert::{read_vector, vector};
 use crate::model::Model;
 use crate::run::{Keywords, check_threads, run};
 use crate::state::State;
-use crate::sum::{Callable, PythonSum, is_sum, linear_of};
+use crate::sum::{Callable, PythonSum, Space, is_sum, linear_of};
 
 /// Functions of Python with the same keywords, one for each sense.
 macro_rules! optimizers {
@@ -20,7 +20,7 @@ macro_rules! optimizers {
         #[pyfunction]
         #[pyo3(signature = (fun, x0=None, *, method="auto", options=None, model=None, bounds=None, steps=None,
             oracle_calls=None, time_limit=None, target=None, tolerance=1e-7, callback=None, threads=None, state=None,
-            executor=None))]
+            executor=None, scales=None))]
         #[expect(clippy::too_many_arguments, reason = "keywords")]
         pub(crate) fn $name(
             py: Python<'_>,
@@ -39,11 +39,12 @@ macro_rules! optimizers {
             threads: Option<usize>,
             state: Option<&Bound<'_, State>>,
             executor: Option<Py<PyAny>>,
+            scales: Option<&Bound<'_, PyAny>>,
         ) -> PyResult<Py<PyAny>> {
             let keywords = Keywords { method, options, model, steps, oracle_calls, time_limit, target, tolerance };
             let settings = keywords.settings()?;
             check_threads(threads)?;
-            let task = Task { fun, x0, bounds, sense: $sense, state: state.map(Bound::get), executor };
+            let task = Task { fun, x0, bounds, scales, sense: $sense, state: state.map(Bound::get), executor };
             optimize(py, task, settings, callback.as_ref())
         }
     )*};
@@ -65,6 +66,9 @@ optimizers! {
     /// pair of arrays `(lower, upper)`, or a `scipy.optimize.Bounds`. `None` and infinity mean no bound. Equal sides
     /// fix a coordinate. Two arrays for two coordinates are read as a pair for each. A start outside the bounds is
     /// moved to the nearest point inside. If all sides are finite, the result has a proof.
+    ///
+    /// `scales` has a positive number for each coordinate: its typical size over that of its entry of a subgradient. A
+    /// network goes by them; other methods do not.
     ///
     /// `method` is the name of a method and `options` a mapping of its options, such as `method="bundle"` with
     /// `options={"cuts": "aggregated"}`. `bundlenet solve --help` lists the methods and their options. An option that
@@ -95,6 +99,7 @@ struct Task<'a, 'py> {
     fun: &'a Bound<'py, PyAny>,
     x0: Option<&'a Bound<'py, PyAny>>,
     bounds: Option<&'a Bound<'py, PyAny>>,
+    scales: Option<&'a Bound<'py, PyAny>>,
     sense: Sense,
     state: Option<&'a State>,
     executor: Option<Py<PyAny>>,
@@ -102,7 +107,7 @@ struct Task<'a, 'py> {
 
 fn optimize(
     py: Python<'_>,
-    Task { fun, x0, bounds, sense, state, executor }: Task<'_, '_>,
+    Task { fun, x0, bounds, scales, sense, state, executor }: Task<'_, '_>,
     mut settings: Settings,
     callback: Option<&Py<PyAny>>,
 ) -> PyResult<Py<PyAny>> {
@@ -123,7 +128,8 @@ fn optimize(
         None => Domain::Free,
     };
     domain.project(&mut start);
-    let space = (start.len(), domain, sense);
+    let scales = scales.map(|scales| vector(scales, "scales")).transpose()?;
+    let space = Space { dim: start.len(), domain, sense, scales };
     if !is_sum {
         let mut oracle = PythonOracle::new(fun, space)?;
         let state = loan.as_mut().map(|loan| loan.content.for_another_function());
@@ -173,9 +179,7 @@ fn start_point(x0: Option<&Bound<'_, PyAny>>, known: &[f64], linear: Option<&[f6
 /// A Python function as an oracle.
 pub(crate) struct PythonOracle {
     function: Callable,
-    dim: usize,
-    domain: Domain,
-    sense: Sense,
+    space: Space,
     /// Wished width of the interval of the value.
     accuracy: f64,
     /// The exception that the function raised.
@@ -184,7 +188,7 @@ pub(crate) struct PythonOracle {
 
 impl Oracle for PythonOracle {
     fn dim(&self) -> usize {
-        self.dim
+        self.space.dim
     }
 
     fn evaluate(&mut self, point: &[f64], subgradient: &mut [f64]) -> Result<f64, OracleError> {
@@ -205,17 +209,21 @@ impl Oracle for PythonOracle {
     }
 
     fn domain(&self) -> Domain {
-        self.domain.clone()
+        self.space.domain.clone()
     }
 
     fn sense(&self) -> Sense {
-        self.sense
+        self.space.sense
+    }
+
+    fn scales(&self) -> Option<Vec<f64>> {
+        self.space.scales.clone()
     }
 }
 
 impl PythonOracle {
-    pub(crate) fn new(fun: &Bound<'_, PyAny>, (dim, domain, sense): (usize, Domain, Sense)) -> PyResult<Self> {
-        Ok(Self { function: Callable::new(fun)?, dim, domain, sense, accuracy: f64::INFINITY, raised: None })
+    pub(crate) fn new(fun: &Bound<'_, PyAny>, space: Space) -> PyResult<Self> {
+        Ok(Self { function: Callable::new(fun)?, space, accuracy: f64::INFINITY, raised: None })
     }
 
     fn call(&self, py: Python<'_>, point: &[f64], subgradient: &mut [f64]) -> PyResult<Interval> {

@@ -52,6 +52,16 @@ impl Callable {
     }
 }
 
+/// The variables of a function, and the sense in which it is optimised.
+#[derive(Clone)]
+pub(crate) struct Space {
+    pub(crate) dim: usize,
+    pub(crate) domain: Domain,
+    pub(crate) sense: Sense,
+    /// As [`Oracle::scales`].
+    pub(crate) scales: Option<Vec<f64>>,
+}
+
 /// A `Sum` as an oracle.
 pub(crate) struct PythonSum {
     components: Vec<Callable>,
@@ -59,8 +69,7 @@ pub(crate) struct PythonSum {
     multiplicities: Vec<f64>,
     reprice: Option<Py<PyAny>>,
     executor: Option<Py<PyAny>>,
-    domain: Domain,
-    sense: Sense,
+    space: Space,
     /// Wished width of the interval of each component.
     accuracy: f64,
     /// Whether components return solutions. The first answer decides.
@@ -104,14 +113,14 @@ impl PythonSum {
     /// The oracle of a `Sum`. `keeps_solutions` says whether the run uses solutions.
     pub(crate) fn new(
         sum: &Bound<'_, PyAny>,
-        (dim, domain, sense): (usize, Domain, Sense),
+        space: Space,
         executor: Option<Py<PyAny>>,
         keeps_solutions: bool,
     ) -> PyResult<Self> {
         let components = sum.getattr("components")?.try_iter()?;
         let components: Vec<Callable> = components.map(|item| Callable::new(&item?)).collect::<PyResult<_>>()?;
-        let linear = linear_of(sum)?.unwrap_or_else(|| vec![0.0; dim]);
-        check_count("linear", dim, linear.len())?;
+        let linear = linear_of(sum)?.unwrap_or_else(|| vec![0.0; space.dim]);
+        check_count("linear", space.dim, linear.len())?;
         let multiplicities = sum.getattr("multiplicities")?;
         let multiplicities = match multiplicities.is_none() {
             true => vec![1.0; components.len()],
@@ -124,8 +133,7 @@ impl PythonSum {
             multiplicities,
             reprice: sum.getattr("reprice")?.extract()?,
             executor,
-            domain,
-            sense,
+            space,
             accuracy: f64::INFINITY,
             has_solutions: None,
             keeps_solutions,
@@ -370,11 +378,15 @@ impl Oracle for PythonSum {
     }
 
     fn domain(&self) -> Domain {
-        self.domain.clone()
+        self.space.domain.clone()
     }
 
     fn sense(&self) -> Sense {
-        self.sense
+        self.space.sense
+    }
+
+    fn scales(&self) -> Option<Vec<f64>> {
+        self.space.scales.clone()
     }
 
     fn as_sum(&mut self) -> Option<&mut dyn SumOracle> {

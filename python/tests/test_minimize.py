@@ -229,6 +229,36 @@ def test_bounds_that_cannot_be_used_are_named(bounds: object, message: str) -> N
         bundlenet.minimize(distances, np.zeros(3), bounds=bounds)  # type: ignore[arg-type]
 
 
+def test_a_network_goes_by_the_scales_of_the_variables() -> None:
+    size = np.array([1.0, 1e3, 1e-3, 1.0] * 5)
+
+    def steep(x: Vector) -> tuple[float, Vector]:
+        return float(np.abs(size * x - 1).sum()), size * np.sign(size * x - 1)
+
+    def values(method: str, scales: Vector | None) -> list[float]:
+        run = bundlenet.minimize(steep, np.zeros(20), method=method, steps=20, scales=scales)
+        return [float(value) for value in run.trace.value]
+
+    network = values("network", size**-2)
+    assert network == values("network", 8 * size**-2)
+    assert min(network) < 0.5 * min(values("network", None))
+    # Exact methods do not use them.
+    assert values("bundle", size**-2) == values("bundle", None)
+
+
+@pytest.mark.parametrize(
+    ("scales", "message"),
+    [
+        ([1.0, 2.0], "scales .* expected 3 numbers, found 2"),
+        ([1.0, 0.0, 1.0], "scale: expected entry 1 from .* found 0"),
+        ("large", "scales: expected real numbers"),
+    ],
+)
+def test_scales_that_cannot_be_used_are_named(scales: object, message: str) -> None:
+    with pytest.raises((TypeError, ValueError), match=message):
+        bundlenet.minimize(distances, np.zeros(3), scales=scales)  # type: ignore[arg-type]
+
+
 def test_callbacks_see_every_step_and_may_end_the_run() -> None:
     seen: list[bundlenet.Progress] = []
     result = bundlenet.minimize(distances, np.zeros(5), callback=seen.append)
