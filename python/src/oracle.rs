@@ -67,8 +67,8 @@ optimizers! {
     /// fix a coordinate. Two arrays for two coordinates are read as a pair for each. A start outside the bounds is
     /// moved to the nearest point inside. If all sides are finite, the result has a proof.
     ///
-    /// `scales` has a positive number for each coordinate: its typical size over that of its entry of a subgradient. A
-    /// network goes by them; other methods do not.
+    /// `scales` has a positive number for each coordinate: its typical size over that of its entry of a subgradient.
+    /// Networks use them, exact methods do not.
     ///
     /// `method` is the name of a method and `options` a mapping of its options, such as `method="bundle"` with
     /// `options={"cuts": "aggregated"}`. `bundlenet solve --help` lists the methods and their options. An option that

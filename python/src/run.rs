@@ -236,7 +236,7 @@ impl Keywords<'_, '_> {
             target: self.target,
         };
         let settings = Settings { method: self.method()?, limits, tolerance: self.tolerance, ..Settings::default() };
-        Ok(settings.with_last_resort())
+        Ok(settings.with_default_limit())
     }
 
     fn method(&self) -> PyResult<Method> {

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use bundlenet::{Oracle, Settings, Solver};
 use bundlenet_linalg::Stream;
-use bundlenet_testing::foreign::{Covering, Half, Instance, Location, Median, Price, instances};
+use bundlenet_testing::foreign::{Covering, Half, Instance, Location, Median, Price, Whole, instances, rule_instances};
 use bundlenet_testing::inequalities::{assert_components_add_up, assert_subgradient_inequality};
 use bundlenet_testing::outside::{Limits, kelley, polyak};
 use microlp::{ComparisonOp, OptimizationDirection, SolveOutcome};
@@ -24,7 +24,7 @@ fn point_near(instance: &Instance, oracle: &dyn Oracle, reach: f64, stream: &mut
 #[test]
 fn subgradients_and_components_are_right() {
     let mut stream = Stream::new(7, "foreign", 0);
-    for instance in instances() {
+    for instance in instances().into_iter().chain(rule_instances(0..1)) {
         let mut oracle = instance.oracle(Price::Cheap);
         assert!(oracle.work().is_some_and(|work| work > 0.0), "{}", instance.name);
         // Distances of all sizes: a dual has optimal multipliers of the size of its costs.
@@ -40,6 +40,18 @@ fn subgradients_and_components_are_right() {
             }
         }
     }
+}
+
+/// A function whose components are hidden has the same values.
+#[test]
+fn components_are_hidden() {
+    let instance = named("median 40 sum");
+    let (mut oracle, mut whole) = (instance.oracle(Price::Cheap), Whole(instance.oracle(Price::Cheap)));
+    assert!(oracle.as_sum().is_some() && whole.as_sum().is_none());
+    let (x, mut subgradients) = (instance.start(), [vec![0.0; oracle.dim()], vec![0.0; oracle.dim()]]);
+    let [first, second] = &mut subgradients;
+    assert_eq!(oracle.evaluate(&x, first).unwrap(), whole.evaluate(&x, second).unwrap());
+    assert_eq!(first, second);
 }
 
 /// Asserts that two values agree to 1e-7.

@@ -452,7 +452,7 @@ impl Content {
         interrupt: &AtomicBool,
     ) -> Result<Solution, Failure> {
         let mut solver =
-            bundlenet::Solver::new(self.settings.settings.clone().with_last_resort())?.interrupt(interrupt);
+            bundlenet::Solver::new(self.settings.settings.clone().with_default_limit())?.interrupt(interrupt);
         let Callback { function, user } = self.observer;
         let mut observer = function.map(|function| {
             move |record: &Record| {

@@ -277,7 +277,7 @@ impl Solve {
         // The uplift needs a schedule. Methods without primal solutions give prices alone.
         let is_sale = self.prices.is_some() || self.picture.is_some();
         let primal = self.primal.is_some() || (is_sale && method.has_primal());
-        let settings = Settings { method, limits, tolerance: self.tolerance, primal }.with_last_resort();
+        let settings = Settings { method, limits, tolerance: self.tolerance, primal }.with_default_limit();
         // Settings are checked before any file is read.
         let _ = Solver::new(settings.clone())?;
         Ok(settings)

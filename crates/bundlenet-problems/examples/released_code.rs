@@ -1,4 +1,4 @@
-//! Descent and Adam as they give the figures of the paper (`docs/paper.md`). Both differ from its text:
+//! Descent and Adam as they give the figures of the paper (`docs/paper.md`). They differ from its text in three points:
 //!
 //! - the step of descent is never halved;
 //! - the state of Adam is new in every step, so each variable moves by the learning rate, whatever its slope;
@@ -23,7 +23,7 @@ const COLUMNS: [usize; 4] = [10, 25, 50, 100];
 const GRID: [f64; 6] = [0.1, 1.0, 10.0, 100.0, 1e3, 1e4];
 
 /// Moves the point along the negative subgradient of the scaled function.
-type Rule = fn(point: &mut [f64], slopes: &[f64], eta: f64);
+pub(crate) type Rule = fn(point: &mut [f64], slopes: &[f64], eta: f64);
 
 fn descent(point: &mut [f64], slopes: &[f64], eta: f64) {
     point.iter_mut().zip(slopes).for_each(|(x, slope)| *x -= eta * slope);
@@ -34,10 +34,11 @@ fn sign_step(point: &mut [f64], slopes: &[f64], eta: f64) {
     point.iter_mut().zip(slopes).for_each(|(x, slope)| *x -= eta * slope / (slope.abs() + 1e-8));
 }
 
-const RULES: [(&str, Rule); 2] = [("descent, never halved", descent), ("Adam, its state new in every step", sign_step)];
+pub(crate) const RULES: [(&str, Rule); 2] =
+    [("descent, never halved", descent), ("Adam, its state new in every step", sign_step)];
 
 /// Gaps after the evaluations of each column.
-fn gaps(oracle: &mut dyn Oracle, rule: Rule, eta: f64, optimum: f64) -> [f64; 4] {
+pub(crate) fn gaps(oracle: &mut dyn Oracle, rule: Rule, eta: f64, optimum: f64) -> [f64; 4] {
     let (sign, domain) = (oracle.sense().sign(), oracle.domain());
     let (mut point, mut slopes) = (vec![0.0; oracle.dim()], vec![0.0; oracle.dim()]);
     let mut evaluate = |point: &[f64], slopes: &mut [f64]| {

@@ -9,8 +9,7 @@
 //! The score compares both methods that use the numbers with the bundle method with aggregated cuts:
 //!
 //! - the network alone, by the gap after 25, 50 or 100 calls;
-//! - the default where it begins with cuts of the whole function, by the calls to two gaps. So the start is not 0, and
-//!   components are hidden.
+//! - the default without components, by the calls to two gaps.
 //!
 //! It is the sum of two means of `tanh(1.5 ln(ratio))`, so that no function counts much more than another. The next mean
 //! of the numbers is that of the best tries. `NUMBERS` are those to begin with, with commas between them, if not the
@@ -54,24 +53,22 @@ struct Case {
     calls: usize,
     bundle: f64,
     optimum: f64,
-    /// Calls of the bundle method to each gap, if the default begins with cuts of the whole function.
-    bundle_calls: Option<[usize; 2]>,
+    /// Calls of the bundle method to each gap.
+    bundle_calls: [usize; 2],
 }
 
 /// Ratios to the bundle method: gaps of network and bundle method, and the calls of the default to each gap over its.
 struct Ratios {
     gaps: [f64; 2],
-    calls: Option<[f64; 2]>,
+    calls: [f64; 2],
 }
 
 impl Case {
     fn new((index, instance): (usize, Instance)) -> Self {
         let (optimum, calls) = (instance.optimum_or_best(SECONDS), CALLS[index % CALLS.len()]);
         let bundle = Method::Bundle(BundleSettings { cuts: Cuts::Aggregated, ..BundleSettings::default() });
-        let begins_aggregated = instance.start().iter().any(|&entry| entry != 0.0);
-        let case = Self { instance, calls, optimum, bundle: 0.0, bundle_calls: None };
-        let bundle_calls = begins_aggregated.then(|| case.calls(bundle.clone()));
-        Self { bundle: case.gap(bundle), bundle_calls, ..case }
+        let case = Self { instance, calls, optimum, bundle: 0.0, bundle_calls: [0; 2] };
+        Self { bundle: case.gap(bundle.clone()), bundle_calls: case.calls(bundle), ..case }
     }
 
     fn gap(&self, method: Method) -> f64 {
@@ -91,12 +88,9 @@ impl Case {
     fn ratios(&self, model: &Arc<Model>) -> Ratios {
         let settings = NetworkSettings { model: Some(Arc::clone(model)), ..NetworkSettings::default() };
         let gaps = [self.gap(Method::Network(settings)), self.bundle];
-        let calls = self.bundle_calls.map(|bundle| {
-            let settings = AutoSettings { model: Some(Arc::clone(model)), ..AutoSettings::default() };
-            let calls = self.calls(Method::Auto(settings));
-            std::array::from_fn(|at| calls[at] as f64 / bundle[at] as f64)
-        });
-        Ratios { gaps, calls }
+        let settings = AutoSettings { model: Some(Arc::clone(model)), ..AutoSettings::default() };
+        let calls = self.calls(Method::Auto(settings));
+        Ratios { gaps, calls: std::array::from_fn(|at| calls[at] as f64 / self.bundle_calls[at] as f64) }
     }
 }
 
@@ -129,16 +123,15 @@ fn measure(
         counts[if is_tied { 1 } else { 2 * usize::from(network >= bundle) }] += 1;
     }
     let network = mean(all.iter().map(|Ratios { gaps, .. }| bounded(gaps[0].max(SOLVED) / gaps[1].max(SOLVED))));
-    let calls = || all.iter().filter_map(|ratios| ratios.calls);
-    let default = mean(calls().flatten().map(bounded));
-    let calls = [0, 1].map(|at| mean(calls().map(|ratios| ratios[at].ln())).exp());
+    let default = mean(all.iter().flat_map(|ratios| ratios.calls).map(bounded));
+    let calls = [0, 1].map(|at| mean(all.iter().map(|ratios| ratios.calls[at].ln())).exp());
     Ok(Quality { parts: [network, default], counts, calls })
 }
 
 fn rule(numbers: &Numbers) -> LearnedRule {
-    let mut steps = [0.0; 12];
-    steps.copy_from_slice(&numbers[..12]);
-    LearnedRule { steps, follow: numbers[12].max(0.0) }
+    let mut coefficients = [0.0; 12];
+    coefficients.copy_from_slice(&numbers[..12]);
+    LearnedRule { coefficients, follow: numbers[12].max(0.0) }
 }
 
 /// A generation: moves the mean to that of the best tries, and the deviations to theirs.
@@ -177,8 +170,8 @@ pub(crate) fn learn(arguments: &[String]) -> Result<LearnedRule, Box<dyn std::er
         return Err("expected MODEL OUT GENERATIONS [SEEDS [NUMBERS]]".into());
     };
     let model = Model::load(path)?;
-    let LearnedRule { steps, follow } = model.guard_rule().ok_or("expected a model with a guard")?;
-    let mut mean: Numbers = std::array::from_fn(|at| steps.get(at).copied().unwrap_or(follow));
+    let LearnedRule { coefficients, follow } = model.guard_rule().ok_or("expected a model with a guard")?;
+    let mut mean: Numbers = std::array::from_fn(|at| coefficients.get(at).copied().unwrap_or(follow));
     let seeds: u64 = rest.first().map_or(Ok(16), |seeds| seeds.parse())?;
     if let Some(text) = rest.get(1) {
         let numbers: Vec<f64> = text.split(',').map(str::parse).collect::<Result<_, _>>()?;

@@ -7,8 +7,9 @@ use std::sync::Arc;
 
 use bundlenet::train::rollout;
 use bundlenet::{
-    Architecture, Attention, BundleSettings, Centre, Cuts, FnOracle, HybridSettings, Limits, Method, Metric, Model,
-    NetworkSettings, Oracle, Precision, Record, Schema, Settings, Solution, Solver, Status, StepUnit, Told,
+    Architecture, Attention, AutoSettings, BundleSettings, Centre, Cuts, FnOracle, HybridSettings, Interval, Limits,
+    Method, Metric, Model, NetworkSettings, Oracle, OracleError, Precision, Record, Schema, Settings, Solution, Solver,
+    Status, StepUnit, Told,
 };
 use bundlenet_problems::{Family, Generator, Problem};
 use bundlenet_testing::foreign::{Covering, Median};
@@ -159,11 +160,11 @@ fn only_a_network_that_listens_is_told_its_steps() {
         assert_eq!(points(10, Told::Steps) != points(10, Told::Nothing), listens);
         // The program once told the limit that ends runs on unbounded functions.
         let limits = Limits { oracle_calls: Some(11), ..Limits::default() };
-        let without_steps = Settings { limits, ..settings(model.clone(), 10) }.with_last_resort();
+        let without_steps = Settings { limits, ..settings(model.clone(), 10) }.with_default_limit();
         assert_eq!(without_steps.limits.steps, Some(Settings::MOST_STEPS));
         assert_eq!(visited(&mut *problem.dual(), &without_steps), points(10, Told::Nothing));
         let with_steps = settings(model.clone(), 10);
-        assert_eq!(with_steps.clone().with_last_resort(), with_steps);
+        assert_eq!(with_steps.clone().with_default_limit(), with_steps);
     }
 }
 
@@ -341,22 +342,101 @@ fn hybrid_is_the_bundle_method_on_unknown_functions() {
     }
 }
 
+/// The values of a run of `steps` steps.
+fn values(oracle: &mut dyn Oracle, method: &Method, start: f64, steps: usize) -> Vec<f64> {
+    let limits = Limits { steps: Some(steps), ..Limits::default() };
+    let settings = Settings { method: method.clone(), limits, tolerance: 0.0, ..Settings::default() };
+    let start = vec![start; oracle.dim()];
+    let solution = Solver::new(settings).unwrap().start(&start).solve(oracle).unwrap();
+    solution.trace.iter().map(|row| row.value).collect()
+}
+
+fn untold() -> Method {
+    Method::Network(NetworkSettings { told: Told::Nothing, ..NetworkSettings::default() })
+}
+
+fn aggregated() -> Method {
+    Method::Bundle(BundleSettings { cuts: Cuts::Aggregated, ..BundleSettings::default() })
+}
+
 /// Without components the guard decides how long the network goes on in `auto`, as if the network were alone. Only the
 /// removal of cuts differs, and none is removed in so few steps.
 #[test]
 fn the_default_takes_the_steps_of_the_network_on_functions_that_are_no_sums() {
-    let method = Method::Network(NetworkSettings { told: Told::Nothing, ..NetworkSettings::default() });
-    let methods = [Method::default(), method];
-    for (variables, start) in [(100, 0.0), (100, 0.3), (15, 0.0)] {
-        let [default, network] = methods.each_ref().map(|method| {
-            let limits = Limits { steps: Some(20), ..Limits::default() };
-            let settings = Settings { method: method.clone(), limits, tolerance: 0.0, ..Settings::default() };
-            let mut oracle = Covering::random(7, variables, 8 * variables, 0.04);
-            let solver = Solver::new(settings).unwrap();
-            let solution = solver.start(&vec![start; variables]).solve(&mut oracle).unwrap();
-            solution.trace.iter().map(|row| row.value).collect::<Vec<f64>>()
-        });
-        assert_eq!(default, network, "{variables} {start}");
+    for (variables, start) in [(100, 0.0), (100, 0.3), (15, 0.0), (10, 0.3)] {
+        let run = |method| values(&mut Covering::random(7, variables, 8 * variables, 0.04), &method, start, 20);
+        assert_eq!(run(Method::default()), run(untold()), "{variables} {start}");
+    }
+    // With fewer variables the exact master begins, as it does if the network has no guard and the start is not 0.
+    let run = |method| values(&mut Covering::random(7, 9, 72, 0.3), &method, 0.0, 20);
+    assert_eq!(run(Method::default()), run(aggregated()));
+    let plain = Model::load(bundlenet_testing::sources::workspace().join("models/mc-sml-40.safetensors")).unwrap();
+    let unguarded = Method::Auto(AutoSettings { model: Some(Arc::new(plain)), ..AutoSettings::default() });
+    let run = |method| values(&mut Covering::random(7, 100, 800, 0.04), &method, 0.3, 20);
+    assert_eq!(run(unguarded), run(aggregated()));
+}
+
+/// `hybrid`, as `auto`, does not let a network go on for longer than in its training.
+#[test]
+fn a_network_that_others_follow_takes_a_hundred_steps() {
+    let problem = problem(Family::McBig40, 0);
+    assert!(problem.dual().dim() > 1000);
+    let run = |method| values(&mut *problem.dual(), &method, 0.0, 103);
+    let (hybrid, network) = (run(Method::Hybrid(HybridSettings::default())), run(untold()));
+    // Sums of many entries are rounded in the order of the cuts in memory.
+    let differs = |step: usize| (hybrid[step] - network[step]).abs() > 1e-9 * hybrid[step].abs();
+    assert_eq!((0..=103).find(|&step| differs(step)), Some(101), "{hybrid:?} {network:?}");
+}
+
+/// On functions like those of the training `hybrid` takes the steps of the network, and leaves it when its guard says so.
+#[test]
+fn hybrid_takes_the_steps_of_the_network_on_known_functions() {
+    for family in [Family::Ga10x100, Family::Ga20x400, Family::McSml40] {
+        let problem = problem(family, 1);
+        let run = |method| values(&mut *problem.dual(), &method, 0.0, 20);
+        assert_eq!(run(Method::Hybrid(HybridSettings::default())), run(untold()), "{family}");
+    }
+}
+
+/// `sum_i |x_i - i|`, as an interval of the width that is wished for, at most 20. Counts evaluations at a point once more.
+struct Vague {
+    wish: f64,
+    seen: HashMap<Vec<u64>, usize>,
+}
+
+impl Oracle for Vague {
+    fn dim(&self) -> usize {
+        12
+    }
+
+    fn evaluate(&mut self, point: &[f64], subgradient: &mut [f64]) -> Result<f64, OracleError> {
+        let distances = point.iter().zip(0..).map(|(entry, wanted)| entry - f64::from(wanted));
+        subgradient.iter_mut().zip(distances.clone()).for_each(|(entry, distance)| *entry = distance.signum());
+        Ok(distances.map(f64::abs).sum())
+    }
+
+    fn evaluate_within(&mut self, point: &[f64], subgradient: &mut [f64]) -> Result<Interval, OracleError> {
+        *self.seen.entry(point.iter().map(|entry| entry.to_bits()).collect()).or_default() += 1;
+        let value = self.evaluate(point, subgradient)?;
+        Ok(Interval { cut: value, bound: value + self.wish.min(20.0) })
+    }
+
+    fn wish(&mut self, accuracy: f64) {
+        self.wish = accuracy;
+    }
+}
+
+/// If the oracle gives intervals, the centre is evaluated again, and its cut is no result of a proposal.
+#[test]
+fn networks_meet_inexact_oracles() {
+    for max_cuts in [3, 1000] {
+        let network = NetworkSettings { max_cuts, ..NetworkSettings::default() };
+        let limits = Limits { steps: Some(200), ..Limits::default() };
+        let settings = Settings { method: Method::Network(network), limits, ..Settings::default() };
+        let mut oracle = Vague { wish: f64::INFINITY, seen: HashMap::new() };
+        let solution = Solver::new(settings).unwrap().solve(&mut oracle).unwrap();
+        assert!(oracle.seen.values().any(|&times| times > 1), "{max_cuts}");
+        assert!((0.0..1.0).contains(&solution.value), "{max_cuts} {}", solution.value);
     }
 }
 

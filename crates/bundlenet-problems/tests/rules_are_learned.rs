@@ -24,14 +24,14 @@ fn generations_move_towards_better_numbers() {
 #[test]
 fn a_rule_belongs_to_a_guard() {
     let general = Model::general();
-    let rule = LearnedRule { steps: [0.25; 12], follow: 0.5 };
+    let rule = LearnedRule { coefficients: [0.25; 12], follow: 0.5 };
     let changed = with_rule(&general, &rule).unwrap();
     assert_eq!(changed.guard_rule(), Some(rule));
     assert_eq!(with_rule(&changed, &general.guard_rule().unwrap()).unwrap(), *general);
     let plain = Model::load(bundlenet_testing::sources::workspace().join("models/mc-sml-40.safetensors")).unwrap();
     assert_eq!(plain.guard_rule(), None);
     assert!(with_rule(&plain, &rule).is_err());
-    for wrong in [LearnedRule { follow: -1.0, ..rule }, LearnedRule { steps: [f64::NAN; 12], ..rule }] {
+    for wrong in [LearnedRule { follow: -1.0, ..rule }, LearnedRule { coefficients: [f64::NAN; 12], ..rule }] {
         assert!(with_rule(&general, &wrong).is_err(), "{wrong:?}");
     }
 }

@@ -22,7 +22,7 @@ pub(crate) fn learned_steps(dim: usize) -> usize {
 pub struct LearnedRule {
     /// Coefficients of the step length: the logarithm of the factor on `eta` after a step is a linear function of twelve
     /// observations of the step. None of them depends on units.
-    pub steps: [f64; OBSERVATIONS],
+    pub coefficients: [f64; OBSERVATIONS],
     /// The centre follows a null step to this multiple of the minimum of a parabola, at least 0. At 0 it stays.
     pub follow: f64,
 }
@@ -51,7 +51,8 @@ impl LearnedRule {
     /// The factor on the step length after a step.
     pub(crate) fn factor(&self, step: &Step<'_>, course: Course) -> f64 {
         let observed = observe(step, course);
-        let logarithm: f64 = self.steps.iter().zip(observed).map(|(coefficient, number)| coefficient * number).sum();
+        let logarithm: f64 =
+            self.coefficients.iter().zip(observed).map(|(coefficient, number)| coefficient * number).sum();
         logarithm.clamp(-LARGEST, LARGEST).exp()
     }
 }

@@ -51,7 +51,7 @@ pub(crate) trait Proposer {
     fn learn(&mut self, model: &Self::Model, step: &Step<'_>);
 
     /// Takes note of an evaluation that was not at its trial point. The model already has the cut.
-    fn meet(&mut self, _model: &Self::Model, _seen: &Evaluation) {}
+    fn record_cut(&mut self, _model: &Self::Model, _seen: &Evaluation) {}
 
     /// Step length of the next proposal, if it is known in advance.
     fn next_eta(&self) -> Option<f64> {

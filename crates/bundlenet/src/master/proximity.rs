@@ -562,7 +562,7 @@ mod tests {
     #[test]
     fn steps_do_not_collapse_after_a_rule() {
         let mut proximity =
-            Proximity::going_on(10.0).with_rule(LearnedRule { steps: [0.0; OBSERVATIONS], follow: 0.0 });
+            Proximity::going_on(10.0).with_rule(LearnedRule { coefficients: [0.0; OBSERVATIONS], follow: 0.0 });
         (0..2000).for_each(|_| update(&mut proximity, (false, 1e-3, 1.0)));
         assert!(proximity.eta() > 0.1, "{}", proximity.eta());
     }

@@ -174,7 +174,7 @@ impl<P: Proposer> BundleMethod<P> {
         let step = Proposal::step(&centre.point, point);
         let sight = self.model.look(&self.seen, &step);
         self.model.update(&self.seen, sight, f64::from(!is_kept), &step, self.pruning);
-        self.proposer.meet(&self.model, &self.seen);
+        self.proposer.record_cut(&self.model, &self.seen);
         self.is_fresh = false;
         let (is_serious, cuts) = (Some(!is_kept), Some(self.model.len()));
         Ok(Progress::Step(StepReport { is_serious, cuts, ..StepReport::default() }))

@@ -11,7 +11,7 @@ use super::structured::Structured;
 use super::{BundleMethod, Inherited, Minimize};
 use crate::master::{ComponentProposer, Proximity, QuadraticProposer, Strategy, first_work};
 use crate::model::{Bundle, ComponentBundle, Model, Pruning, Scaling, Weighing};
-use crate::network::{FeatureSource, Guard, Metric, Network, NetworkProposer, Real, Tracker, network_of};
+use crate::network::{FEWEST_VARIABLES, FeatureSource, Metric, Network, NetworkProposer, Real, Tracker, network_of};
 use crate::oracle::{Evaluation, Function};
 
 /// Whether a method uses cuts of components if the function is a sum.
@@ -44,7 +44,7 @@ pub(crate) fn make_method(
         Method::Network(settings) => {
             let network = network_of(settings.model.as_ref());
             let budget = settings.told.budget(steps);
-            let terms = Terms { cap: settings.max_cuts, tolerance, budget, is_alone: true };
+            let terms = Terms { cap: settings.max_cuts, tolerance, budget, is_limited: true };
             Box::new(network_method(network, function, &maker.start, terms))
         }
     }
@@ -78,9 +78,10 @@ impl Maker<'_, '_> {
 
     fn auto(self, settings: &AutoSettings) -> Auto {
         let prunings = settings.pruning.of_both();
-        let network = network_of(settings.model.as_ref());
-        let is_alone = !self.has_components();
         let entries = self.start.minorants.rows().entries().len();
+        let network = || network_of(settings.model.as_ref());
+        // Only the exact master of its guard can follow a network where there are no components.
+        let is_limited = !self.has_components() && self.function.dim() >= FEWEST_VARIABLES && network().guard.is_some();
         let opening = Opening {
             dim: self.function.dim(),
             components: self.function.components(),
@@ -88,7 +89,7 @@ impl Maker<'_, '_> {
             component_work: self.has_components().then(|| first_work(entries, self.function.dim())),
             has_cuts: self.inherited.is_some(),
             is_zero: self.start.point.iter().all(|&entry| entry == 0.0),
-            is_guarded: is_alone && network.guard.is_some() && Guard::has_steps(self.function.dim()),
+            is_limited,
         };
         match first_phase(&opening, &CONSTANTS) {
             Phase::Network => {}
@@ -97,8 +98,8 @@ impl Maker<'_, '_> {
         }
         let cap = settings.pruning.max_cuts;
         // Another method takes over before the limit of steps, so the network is not told.
-        let terms = Terms { cap, tolerance: self.tolerance, budget: None, is_alone };
-        let network = network_method(network, self.function, &self.start, terms);
+        let terms = Terms { cap, tolerance: self.tolerance, budget: None, is_limited };
+        let network = network_method(network(), self.function, &self.start, terms);
         Auto::with_network(network, self.start, prunings)
     }
 
@@ -151,8 +152,8 @@ pub(crate) struct Terms {
     pub(crate) tolerance: f64,
     /// Limit of steps, if the network is told.
     pub(crate) budget: Option<usize>,
-    /// Whether no other method follows the network.
-    pub(crate) is_alone: bool,
+    /// Whether the guard of the network, if there is one, limits the number of its steps.
+    pub(crate) is_limited: bool,
 }
 
 /// The bundle method with a network instead of the master problem.
@@ -172,10 +173,10 @@ pub(crate) fn network_method_with<S: Real, E: FeatureSource>(
     source: E,
     function: &Function<'_>,
     start: &Evaluation,
-    Terms { cap, tolerance, budget, is_alone }: Terms,
+    Terms { cap, tolerance, budget, is_limited }: Terms,
 ) -> BundleMethod<NetworkProposer<S, E>> {
     let metric = network.architecture.metric;
-    let proposer = NetworkProposer::new(network, source, function.domain(), start, is_alone, budget);
+    let proposer = NetworkProposer::new(network, source, function.domain(), start, is_limited, budget);
     // A network is trained with all cuts: they are removed only at the cap.
     let pruning = Pruning { lifetime: usize::MAX, cap, bytes: usize::MAX };
     let scaling = match metric {

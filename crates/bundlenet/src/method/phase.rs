@@ -46,9 +46,10 @@ pub(crate) struct Situation {
     pub(crate) can_prove: bool,
     /// Whether the last trial point of the network was worse than the start.
     pub(crate) is_lost: bool,
-    /// Whether the guard of the network decides how long its steps go on, and whether it has ended them.
-    pub(crate) is_guarded: bool,
-    pub(crate) is_outside: bool,
+    /// Whether a guard limits the number of the network's steps.
+    pub(crate) is_limited: bool,
+    /// Whether a guard has ended the network's steps.
+    pub(crate) is_over: bool,
     /// Work of this phase and of the run before it, in nanoseconds.
     pub(crate) phase_work: f64,
     pub(crate) earlier_work: f64,
@@ -81,8 +82,8 @@ pub(crate) struct Constants {
     pub(crate) near: f64,
     /// Number of steps after which the network is stopped if it has gained nothing, or if components are cheaper.
     pub(crate) patience: usize,
-    /// Largest number of steps of a network: `most_steps`, or `steps_per_variable` times the number of variables if
-    /// that is less. With as many cuts as variables an exact model is nearly complete.
+    /// Largest number of steps of a network: `most_steps`, as in its training, or `steps_per_variable` times the number of
+    /// variables if that is less and no guard limits them. With as many cuts as variables an exact model is nearly complete.
     pub(crate) most_steps: usize,
     pub(crate) steps_per_variable: f64,
     /// Work of a step without components, in nanoseconds and without its evaluation: a constant, and an amount for each
@@ -207,8 +208,8 @@ impl Situation {
     /// Whether the network still makes progress, and components would not be cheaper. Without components the guard of the
     /// network decides, up to the largest number of steps: the exact master that follows is its own.
     fn network_pays(&self, constants: &Constants) -> bool {
-        let most_steps = if self.is_guarded { constants.most_steps } else { constants.network_steps(self.dim) };
-        if self.end.is_some() || self.is_outside || self.steps >= most_steps {
+        let most_steps = if self.is_limited { constants.most_steps } else { constants.network_steps(self.dim) };
+        if self.end.is_some() || self.is_over || self.steps >= most_steps {
             return false;
         }
         let is_new = self.steps < constants.patience;
@@ -216,7 +217,7 @@ impl Situation {
         let has_moved = is_new || (self.decrease > 0.0 && !self.is_lost);
         // Components need far fewer evaluations: they are better if an evaluation costs more than their master.
         let is_cheap = is_new || self.component_work.is_none_or(|work| self.oracle_work < constants.dear * work);
-        self.is_guarded || (is_moving && has_moved && is_cheap)
+        self.is_limited || (is_moving && has_moved && is_cheap)
     }
 }
 
@@ -250,16 +251,17 @@ pub(crate) struct Opening {
     /// Whether the start is 0, as in the training of networks.
     pub(crate) is_zero: bool,
     /// As in [`Situation`].
-    pub(crate) is_guarded: bool,
+    pub(crate) is_limited: bool,
 }
 
 /// The first phase. Component cuts need far fewer evaluations than any other method: they come first if an evaluation
 /// costs more than their master. They also come first if an evaluation has as many of them as variables, and a few
 /// masters cost no more than the steps of the network: the model of the first evaluations is then nearly complete, and
-/// the network does not see it. Otherwise a network comes first, if there are enough variables to judge it.
+/// the network does not see it. Otherwise a network comes first, if there are enough variables to judge it or a guard
+/// limits its steps.
 pub(crate) fn first_phase(opening: &Opening, constants: &Constants) -> Phase {
-    let Opening { dim, components, oracle_work, component_work, has_cuts, is_zero, is_guarded } = *opening;
-    let suits_network = !has_cuts && (is_guarded || (is_zero && constants.network_steps(dim) > 0));
+    let Opening { dim, components, oracle_work, component_work, has_cuts, is_zero, is_limited } = *opening;
+    let suits_network = !has_cuts && (is_limited || (is_zero && constants.network_steps(dim) > 0));
     let is_worth = is_worth(constants, (oracle_work, component_work), (dim, components), 1.0);
     let few_steps = |master: f64| constants.patience as f64 * (oracle_work + master);
     let network_steps = constants.network_steps(dim) as f64 * constants.step_work(oracle_work, dim);
@@ -316,8 +318,8 @@ mod tests {
         slow_steps: 0,
         can_prove: true,
         is_lost: false,
-        is_guarded: false,
-        is_outside: false,
+        is_limited: false,
+        is_over: false,
         phase_work: 1e6,
         earlier_work: 2e6,
         run_work: 3e6,
@@ -330,7 +332,7 @@ mod tests {
         let components = Situation { phase: Phase::Components, ..NETWORK };
         let aggregated = Situation { phase: Phase::Aggregated, ..NETWORK };
         let proof = Situation { phase: Phase::Proof, ..NETWORK };
-        let guarded = Situation { is_guarded: true, component_work: None, steps: 99, decrease: 0.0, ..NETWORK };
+        let guarded = Situation { is_limited: true, component_work: None, steps: 99, decrease: 0.0, ..NETWORK };
         let structured = Situation { phase: Phase::Structured, ..NETWORK };
         let (proved, unproved) = (Some(End::Proved), Some(End::Unproved));
         // An evaluation and an aggregated step take 15 microseconds. At a gap of 1 % a component step is worth 30 of
@@ -340,10 +342,10 @@ mod tests {
             ("a network that no longer gains", Situation { recent_decrease: 0.04, ..NETWORK }, Some(Phase::Components)),
             ("a network that has never gained", Situation { decrease: 0.0, ..NETWORK }, Some(Phase::Components)),
             ("the same, too early to judge", Situation { steps: 3, decrease: 0.0, ..NETWORK }, Some(Phase::Network)),
-            ("a network outside of its training", Situation { is_outside: true, ..NETWORK }, Some(Phase::Components)),
+            ("a network outside of its training", Situation { is_over: true, ..NETWORK }, Some(Phase::Components)),
             (
                 "the same at once, with masters that are dear",
-                Situation { is_outside: true, steps: 1, component_work: Some(1e6), ..NETWORK },
+                Situation { is_over: true, steps: 1, component_work: Some(1e6), ..NETWORK },
                 Some(Phase::Aggregated),
             ),
             ("a network at its last step", Situation { steps: 100, ..NETWORK }, Some(Phase::Components)),
@@ -354,7 +356,7 @@ mod tests {
             ("no sum", Situation { component_work: None, steps: 100, ..NETWORK }, Some(Phase::Aggregated)),
             ("no sum, with a guard", guarded, Some(Phase::Network)),
             ("with a guard, at its last step", Situation { steps: 100, ..guarded }, Some(Phase::Aggregated)),
-            ("ended by the guard", Situation { is_outside: true, ..guarded }, Some(Phase::Aggregated)),
+            ("ended by the guard", Situation { is_over: true, ..guarded }, Some(Phase::Aggregated)),
             ("no sum, dear", Situation { component_work: None, oracle_work: 1e6, ..NETWORK }, Some(Phase::Network)),
             ("dear masters", Situation { component_work: Some(1e6), steps: 100, ..NETWORK }, Some(Phase::Aggregated)),
             ("components that pay", components, Some(Phase::Components)),
@@ -438,9 +440,9 @@ mod tests {
             component_work: Some(4e6),
             has_cuts: false,
             is_zero: true,
-            is_guarded: false,
+            is_limited: false,
         };
-        let whole = Opening { component_work: None, dim: 20, is_zero: false, is_guarded: true, ..units };
+        let whole = Opening { component_work: None, dim: 20, is_zero: false, is_limited: true, ..units };
         for (name, opening, expected) in [
             ("more components than variables", units, Phase::Components),
             ("fewer components than variables", Opening { components: 90, ..units }, Phase::Network),

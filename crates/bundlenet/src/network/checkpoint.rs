@@ -157,13 +157,13 @@ impl<'a> Stored<'a> {
             _ => self.ranges(["guard.start_least", "guard.start_greatest"], START_OBSERVATIONS)?,
         };
         let inputs = self.ranges(["guard.least", "guard.greatest"], steps.saturating_mul(inputs))?;
-        let mut steps = [0.0; OBSERVATIONS];
-        steps.copy_from_slice(&self.numbers("guard.rule", &[OBSERVATIONS])?);
+        let mut coefficients = [0.0; OBSERVATIONS];
+        coefficients.copy_from_slice(&self.numbers("guard.rule", &[OBSERVATIONS])?);
         let follow = match version {
             ..=5 => 0.0,
             _ => self.numbers("guard.follow", &[1])?[0],
         };
-        Ok(Some(Guard { start, inputs, rule: LearnedRule { steps, follow } }))
+        Ok(Some(Guard { start, inputs, rule: LearnedRule { coefficients, follow } }))
     }
 
     /// The ranges that two tensors hold.
@@ -223,7 +223,7 @@ impl Model {
             tensors.push_wide("guard.start_greatest", &start.greatest);
             tensors.push_wide("guard.least", &inputs.least);
             tensors.push_wide("guard.greatest", &inputs.greatest);
-            tensors.push_wide("guard.rule", &rule.steps);
+            tensors.push_wide("guard.rule", &rule.coefficients);
             tensors.push_wide("guard.follow", &[rule.follow]);
         }
         let names = |names: &[&str]| names.iter().map(ToString::to_string).collect();
@@ -360,7 +360,7 @@ mod tests {
         let bytes = model.to_bytes(Precision::Single).unwrap();
         assert_eq!(Model::from_bytes(Path::new("x"), &bytes).unwrap(), model);
         assert_eq!(model.to_bytes(Precision::Single).unwrap(), bytes);
-        let mut guard = Guard::empty(3, 16, LearnedRule { steps: [0.5; 12], follow: 0.25 });
+        let mut guard = Guard::empty(3, 16, LearnedRule { coefficients: [0.5; 12], follow: 0.25 });
         guard.extend_start([0.0, 0.5, -0.25]);
         (0..3).for_each(|step| guard.extend(step, &[step as f64; 16]));
         let network = Network { guard: Some(guard), ..Network::clone(model.network()) };

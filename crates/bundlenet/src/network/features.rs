@@ -167,7 +167,7 @@ pub(crate) trait FeatureSource {
     fn learn(&mut self, bundle: &Bundle, step: &Step<'_>);
 
     /// Records a cut that is no result of a proposal. The bundle already has it.
-    fn meet(&mut self, _bundle: &Bundle, _seen: &Evaluation) {}
+    fn record_cut(&mut self, _bundle: &Bundle, _seen: &Evaluation) {}
 }
 
 /// Follows a run and computes its features.
@@ -257,7 +257,7 @@ impl Tracker {
         }
     }
 
-    /// Stores the point of the newest cut.
+    /// Stores the point of the newest cut, and its inner products with all points.
     fn place_point(&mut self, bundle: &Bundle, point: &[f64]) {
         let (newest, places) = (bundle.newest(), bundle.places());
         self.points.resize(places * self.dim, 0.0);
@@ -265,6 +265,11 @@ impl Tracker {
         self.centre_products.resize(places, 0.0);
         let row = &mut self.points[newest * self.dim..(newest + 1) * self.dim];
         row.iter_mut().zip(point).for_each(|(entry, &number)| *entry = number as f32);
+        let row = &self.points[newest * self.dim..(newest + 1) * self.dim];
+        for place in (0..places).filter(|&place| bundle.is_live(place)) {
+            let other = &self.points[place * self.dim..(place + 1) * self.dim];
+            self.trial_products[place] = f32::dot(row, other);
+        }
     }
 
     /// Makes room for the newest cut.
@@ -283,11 +288,6 @@ impl Tracker {
         let newest = bundle.newest();
         self.trial_value = step.seen.value;
         self.place_point(bundle, &step.seen.point);
-        let row = &self.points[newest * self.dim..(newest + 1) * self.dim];
-        for place in (0..bundle.places()).filter(|&place| bundle.is_live(place)) {
-            let other = &self.points[place * self.dim..(place + 1) * self.dim];
-            self.trial_products[place] = f32::dot(row, other);
-        }
         let is_lost = bundle.stamps()[self.centre] != self.centre_stamp;
         let (trial, square) = Moments::of(&step.seen.point);
         (self.trial, self.trial_square) = (trial, square);
@@ -518,9 +518,12 @@ impl FeatureSource for Tracker {
         }
     }
 
-    fn meet(&mut self, bundle: &Bundle, seen: &Evaluation) {
+    fn record_cut(&mut self, bundle: &Bundle, seen: &Evaluation) {
         match self.schema {
-            Schema::Released => self.place_point(bundle, &seen.point),
+            Schema::Released => {
+                self.place_point(bundle, &seen.point);
+                self.centre_products[bundle.newest()] = self.trial_products[self.centre];
+            }
             Schema::Relative | Schema::Told => self.place_cut(bundle),
         }
     }
@@ -536,4 +539,42 @@ fn with_room<T>(number: T) -> Vec<T> {
 /// `sign(x) ln(1 + |x|)`.
 fn signed_log(number: f64) -> f64 {
     number.abs().ln_1p().copysign(number)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::Pruning;
+    use crate::oracle::Domain;
+
+    /// Features and observations of cuts are numbers, also of a cut that is no result of a proposal.
+    #[test]
+    fn a_cut_without_a_step_has_features() {
+        for schema in [Schema::Released, Schema::Relative, Schema::Told] {
+            let architecture = Architecture { features: schema, ..Architecture::default() };
+            let seen = |point: &[f64], value: f64| {
+                let mut seen = Evaluation::at(point);
+                seen.value = value;
+                seen.subgradient.numbers_mut(2).copy_from_slice(&[1.0, value]);
+                seen
+            };
+            let (start, other) = (seen(&[0.0, 0.0], 3.0), seen(&[-1.0, 2.0], 2.0));
+            let mut bundle = Bundle::around(&start, &Domain::Free, 10);
+            let mut tracker = Tracker::new(&architecture, &start, Some(5));
+            let step = Proposal::step(&start.point, &other.point);
+            let sight = bundle.look(&other, &step);
+            let pruning = Pruning { lifetime: usize::MAX, cap: 10, bytes: usize::MAX };
+            bundle.update(&other, sight, 1.0, &step, pruning);
+            tracker.record_cut(&bundle, &other);
+            let (mut features, mut observed) = (vec![], vec![]);
+            tracker.write_features(1.0, &bundle, &mut features);
+            tracker.write_cuts(&bundle, &[0, 1], &mut observed);
+            assert!(
+                !features.is_empty() && features.iter().all(|feature| feature.is_finite()),
+                "{schema:?} {features:?}"
+            );
+            assert_eq!(observed.is_empty(), schema == Schema::Released);
+            assert!(observed.iter().all(|number| number.is_finite()), "{schema:?} {observed:?}");
+        }
+    }
 }

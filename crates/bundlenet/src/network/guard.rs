@@ -5,8 +5,8 @@
 //! goes on with the same cuts, from the best point, with learned rules for the step length and for the centre.
 //!
 //! A network does not converge. An exact master does, and it gains on the network as its model fills. So the exact master
-//! also takes over after a number of steps in proportion to the number of variables. If it knows the number of all steps,
-//! the last fifth of them becomes shorter and shorter.
+//! also takes over after a number of steps in proportion to the number of variables. If the network is told the
+//! number of all steps, the last fifth of them becomes shorter and shorter.
 //!
 //! Many functions are unlike those of the training by their first subgradient. The guard holds ranges of three
 //! observations of it, for `hybrid`, which is the bundle method outside of them.
@@ -107,11 +107,6 @@ impl Guard {
         self.inputs.widen(share);
     }
 
-    /// Whether the network alone takes a whole step before the exact master, on a function of `dim` variables.
-    pub(crate) fn has_steps(dim: usize) -> bool {
-        STEPS_PER_VARIABLE * dim as f64 >= 1.0
-    }
-
     /// Whether a run begins like those of the training.
     pub(crate) fn knows(&self, start: &Evaluation, domain: &Domain) -> bool {
         self.start.holds(0, observe_start(start, domain))
@@ -126,6 +121,9 @@ impl Guard {
 /// Largest number of steps of a network that no other method follows, for each variable; chosen on validation data
 /// (`docs/experiments.md`).
 const STEPS_PER_VARIABLE: f64 = 0.1;
+
+/// Fewest variables for a network in the default method: with fewer, a step is more than its share.
+pub(crate) const FEWEST_VARIABLES: usize = 10;
 
 /// Share of all steps in which the exact master shortens its steps, if their number is known. The lengths fall to 0 as a
 /// square: long steps improve the model, short ones the best point, and no later step needs the model. With as many steps
@@ -158,12 +156,11 @@ pub(crate) struct Watch {
 const SCALE_STEPS: usize = 2;
 
 impl Watch {
-    /// `is_alone`: no other method follows the network, so its number of steps has a limit. `budget`: the number of all
-    /// steps, if it is known.
-    pub(crate) fn new(start: &Evaluation, is_alone: bool, budget: Option<usize>) -> Self {
+    /// `is_limited`: the number of the network's steps has a limit. `budget`: the number of all steps, if it is known.
+    pub(crate) fn new(start: &Evaluation, is_limited: bool, budget: Option<usize>) -> Self {
         let best = Centre::new(&start.point, start.value, start.width);
         let limit = (STEPS_PER_VARIABLE * start.point.len() as f64).ceil() as usize;
-        let most_steps = if is_alone { limit } else { usize::MAX };
+        let most_steps = if is_limited { limit } else { usize::MAX };
         let budget = budget.filter(|&steps| steps < start.point.len());
         Self {
             best,
@@ -180,8 +177,13 @@ impl Watch {
     }
 
     /// Whether the number of the network's steps has a limit.
-    pub(crate) fn has_limit(&self) -> bool {
+    pub(crate) fn is_limited(&self) -> bool {
         self.most_steps < usize::MAX
+    }
+
+    /// Whether the exact master can go on from here.
+    pub(crate) fn can_hand_over(&self) -> bool {
+        self.steps > 0 && (self.is_over() || self.is_limited())
     }
 
     /// Whether the exact master takes the next steps.
@@ -191,7 +193,7 @@ impl Watch {
 
     /// Records an evaluation before the exact master takes over.
     pub(crate) fn see(&mut self, Evaluation { point, value, width, .. }: &Evaluation) {
-        if *value < self.best.value {
+        if (*value, *width) < (self.best.value, self.best.width) {
             self.best.point.copy_from_slice(point);
             (self.best.value, self.best.width) = (*value, *width);
         }
@@ -265,9 +267,10 @@ impl Watch {
         (share < 1.0).then(|| share * share * *self.settled.get_or_insert(eta))
     }
 
-    /// The exact master, if it has taken over.
-    pub(crate) fn exact(&mut self) -> Option<&mut QuadraticProposer> {
-        self.exact.as_mut()
+    /// Sets the length of the exact master's next step. False if the network takes it, or if the end of the run sets its
+    /// length.
+    pub(crate) fn set_eta(&mut self, eta: f64) -> bool {
+        self.settled.is_none() && self.exact.as_mut().is_some_and(|exact| exact.set_eta(eta))
     }
 
     /// Lets the exact master learn from a step. False if the network proposed it.
@@ -283,7 +286,7 @@ impl Watch {
 mod tests {
     use super::*;
 
-    const NO_RULE: LearnedRule = LearnedRule { steps: [0.0; 12], follow: 0.0 };
+    const NO_RULE: LearnedRule = LearnedRule { coefficients: [0.0; 12], follow: 0.0 };
 
     #[test]
     fn ranges_have_margins() {
@@ -319,6 +322,42 @@ mod tests {
                 .collect();
             assert_eq!(lengths, expected, "{dim} {budget:?}");
         }
+    }
+
+    /// A longer step is no use where the end of the run sets its length.
+    #[test]
+    fn only_the_exact_master_takes_a_length() {
+        let mut watch = Watch::new(&Evaluation::at(&[0.0; 20]), true, Some(15));
+        assert!(!watch.set_eta(7.0));
+        watch.exact = Some(QuadraticProposer::new(Proximity::going_on(1.0), &Domain::Free, 20));
+        assert!(watch.set_eta(7.0));
+        assert_eq!(watch.exact.as_ref().map(|exact| exact.proximity().eta()), Some(7.0));
+        watch.exact_steps = 14;
+        assert!(watch.last_length(7.0).is_some());
+        assert!(!watch.set_eta(9.0));
+    }
+
+    #[test]
+    fn a_network_hands_over_after_its_first_step() {
+        for (is_limited, steps, expected) in [(true, 0, false), (true, 1, true), (false, 1, false)] {
+            let mut watch = Watch::new(&Evaluation::at(&[0.0; 20]), is_limited, None);
+            watch.steps = steps;
+            assert_eq!(watch.can_hand_over(), expected, "{is_limited} {steps}");
+        }
+        let mut watch = Watch::new(&Evaluation::at(&[0.0; 20]), false, None);
+        (watch.steps, watch.is_outside) = (1, true);
+        assert!(watch.can_hand_over());
+    }
+
+    /// A second evaluation of the best point may have a narrower interval.
+    #[test]
+    fn the_best_point_has_the_narrowest_interval() {
+        let mut start = Evaluation::at(&[0.0; 2]);
+        (start.value, start.width) = (1.0, 0.5);
+        let mut watch = Watch::new(&start, true, None);
+        start.width = 0.1;
+        watch.see(&start);
+        assert_eq!(watch.best().width, 0.1);
     }
 
     #[test]

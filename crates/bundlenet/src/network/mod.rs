@@ -27,7 +27,7 @@ pub use checkpoint::Precision;
 pub(crate) use checkpoint::{CHECKPOINT_VERSION, Stored, Tensors};
 pub(crate) use features::{FeatureSource, Tracker};
 pub use features::{Schema, Transform};
-pub(crate) use guard::{Guard, observe_start};
+pub(crate) use guard::{FEWEST_VARIABLES, Guard, observe_start};
 pub(crate) use model::network_of;
 pub use model::{Card, Model};
 pub(crate) use network::{Adjoint, INITIAL_MIX, Network, Tape};

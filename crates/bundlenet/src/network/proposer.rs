@@ -49,13 +49,13 @@ pub(crate) struct NetworkProposer<S, E = Tracker> {
 }
 
 impl<S: Real, E: FeatureSource> NetworkProposer<S, E> {
-    /// A run from `start`. `is_alone`: no other method follows the network. `budget`: the number of steps, if it is known.
+    /// A run from `start`. `is_limited`: a guard limits the number of steps. `budget`: the number of steps, if it is known.
     pub(crate) fn new(
         network: Arc<Network<S>>,
         source: E,
         domain: &Domain,
         start: &Evaluation,
-        is_alone: bool,
+        is_limited: bool,
         budget: Option<usize>,
     ) -> Self {
         let Architecture { hidden, .. } = network.architecture;
@@ -81,7 +81,7 @@ impl<S: Real, E: FeatureSource> NetworkProposer<S, E> {
             mix: None,
             tape: None,
             calibration,
-            watch: network.guard.as_ref().map(|_| Watch::new(start, is_alone, budget)),
+            watch: network.guard.as_ref().map(|_| Watch::new(start, is_limited, budget)),
             is_bounded: false,
             network,
         }
@@ -94,8 +94,8 @@ impl<S: Real, E: FeatureSource> NetworkProposer<S, E> {
     }
 
     /// Whether a guard limits the number of the network's steps.
-    pub(crate) fn is_guarded_alone(&self) -> bool {
-        self.watch.as_ref().is_some_and(Watch::has_limit)
+    pub(crate) fn is_limited(&self) -> bool {
+        self.watch.as_ref().is_some_and(Watch::is_limited)
     }
 
     /// Whether the guard has ended the network's steps.
@@ -103,9 +103,10 @@ impl<S: Real, E: FeatureSource> NetworkProposer<S, E> {
         self.watch.as_ref().is_some_and(Watch::is_over)
     }
 
-    /// Best point and step-length rule for the exact master of the guard.
+    /// Best point and step-length rule for the exact master of the guard. `None` if another method is to follow, or
+    /// before the first step.
     pub(crate) fn successor(&self) -> Option<(&BundleCentre, Proximity)> {
-        let watch = self.watch.as_ref().filter(|watch| watch.is_over() || watch.has_limit())?;
+        let watch = self.watch.as_ref().filter(|watch| watch.can_hand_over())?;
         Some((watch.best(), watch.proximity(self.network.guard.as_ref()?)))
     }
 
@@ -448,11 +449,11 @@ impl<S: Real, E: FeatureSource> Proposer for NetworkProposer<S, E> {
     }
 
     fn set_eta(&mut self, eta: f64) -> bool {
-        self.watch.as_mut().and_then(Watch::exact).is_some_and(|exact| exact.set_eta(eta))
+        self.watch.as_mut().is_some_and(|watch| watch.set_eta(eta))
     }
 
-    fn meet(&mut self, bundle: &Bundle, seen: &Evaluation) {
-        self.source.meet(bundle, seen);
+    fn record_cut(&mut self, bundle: &Bundle, seen: &Evaluation) {
+        self.source.record_cut(bundle, seen);
         self.watch.iter_mut().for_each(|watch| watch.see(seen));
     }
 

@@ -62,7 +62,7 @@ impl Settings {
     /// The settings with a limit on the steps: [`Settings::MOST_STEPS`] if there is none. A network is not told of that
     /// one, because no run is meant to take so many.
     #[must_use]
-    pub fn with_last_resort(mut self) -> Self {
+    pub fn with_default_limit(mut self) -> Self {
         if self.limits.steps.is_none() {
             self.limits.steps = Some(Self::MOST_STEPS);
             if let Method::Network(network) = &mut self.method {

@@ -149,7 +149,7 @@ impl<'a> Solver<'a> {
         };
         let (cap, budget) = (network.max_cuts, network.told.budget(settings.limits.steps));
         let network = network_of(network.model.as_ref());
-        let terms = Terms { cap, tolerance: settings.tolerance, budget, is_alone: true };
+        let terms = Terms { cap, tolerance: settings.tolerance, budget, is_limited: true };
         let groups = oracles.par_chunks_mut(runs_in_step(&network)).flat_map_iter(|group| {
             let runs = group.iter_mut().map(|oracle| (&mut **oracle as &mut dyn Oracle, None)).collect();
             solve_in_step((&network, terms), runs, settings, *interrupt)

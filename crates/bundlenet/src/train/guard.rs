@@ -71,7 +71,7 @@ pub fn with_rule(model: &Model, rule: &LearnedRule) -> Result<Model, Error> {
 }
 
 fn check(rule: &LearnedRule) -> Result<(), InvalidSetting> {
-    let is_finite = rule.steps.iter().all(|coefficient| coefficient.is_finite());
-    require(is_finite, "guard.rule", "finite numbers", format!("{:?}", rule.steps))?;
+    let is_finite = rule.coefficients.iter().all(|coefficient| coefficient.is_finite());
+    require(is_finite, "guard.rule", "finite numbers", format!("{:?}", rule.coefficients))?;
     require(rule.follow >= 0.0 && rule.follow.is_finite(), "guard.follow", "a number of at least 0", rule.follow)
 }

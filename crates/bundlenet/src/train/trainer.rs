@@ -783,7 +783,7 @@ fn run_group(
     let budget = told.map(|column| columns[column]);
     let settings = run_settings(budget.or(columns.last().copied()).unwrap_or(1));
     let cap = NetworkSettings::default().max_cuts;
-    let terms = Terms { cap, tolerance: settings.tolerance, budget, is_alone: true };
+    let terms = Terms { cap, tolerance: settings.tolerance, budget, is_limited: true };
     let mut oracles: Vec<_> = group.iter().map(|lesson| (lesson.example.oracle)()).collect();
     let runs =
         oracles.iter_mut().zip(group).map(|(oracle, lesson)| (&mut **oracle as _, lesson.example.start.as_deref()));

@@ -172,7 +172,7 @@ impl<'a, S: Real, E: FeatureSource> Unroll<'a, S, E> {
                 Weight::OfScaledValue(weight) => (weight, 0.0),
             };
             let source = source(&network.architecture, &start);
-            let terms = Terms { cap: usize::MAX, tolerance: 0.0, budget: None, is_alone: true };
+            let terms = Terms { cap: usize::MAX, tolerance: 0.0, budget: None, is_limited: true };
             let method = network_method_with(Arc::clone(&network), source, &function, &start, terms);
             let is_over = start.is_stationary(function.domain());
             episodes.push(Episode { function, method, records: vec![], weight, origin, is_over, end: None });
