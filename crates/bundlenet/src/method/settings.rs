@@ -286,7 +286,13 @@ pub const OPTIONS: &[OptionInfo] = &[
     option("null_steps", &["bundle"], "N", "1", "Consecutive null steps before a strategy lets the step shrink"),
     option("lifetime", &["auto", "hybrid", "bundle"], "N", "20", "Steps without weight after which a cut is forgotten"),
     option("max_cuts", &["auto", "hybrid", "bundle", "network"], "N", "1000", "Most cuts of the whole function"),
-    option("told", &["network"], "steps|nothing", "steps", "Knowledge of the network: the limit of steps, or nothing"),
+    option(
+        "told",
+        &["network"],
+        "steps|nothing",
+        "steps",
+        "Knowledge of the network: a given limit of steps, or nothing",
+    ),
     option("max_component_cuts", &["auto", "bundle"], "N", "200", "Most cuts of each component"),
     option("max_bytes", &["auto", "bundle"], "N", "1073741824", "Most bytes of the cuts of all components"),
 ];
