@@ -26,7 +26,7 @@ pub(crate) fn guard(arguments: &[String]) -> Result<usize, Box<dyn std::error::E
     let numbers: Vec<f64> = rule.split(',').map(str::parse).collect::<Result<_, _>>()?;
     let [coefficients @ .., follow]: [f64; 13] =
         numbers.try_into().map_err(|found: Vec<f64>| format!("expected 13 numbers, found {}", found.len()))?;
-    let rule = LearnedRule { coefficients: coefficients, follow };
+    let rule = LearnedRule { coefficients, follow };
     let mut examples = vec![];
     for source in data {
         examples.extend(read_examples(source, Split::Train)?);
