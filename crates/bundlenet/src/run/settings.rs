@@ -59,8 +59,8 @@ impl Settings {
     /// unbounded function.
     pub const MOST_STEPS: usize = 10_000;
 
-    /// The settings with a limit on the steps: [`Settings::MOST_STEPS`] if there is none. A network is not told of that
-    /// one, because no run is meant to take so many.
+    /// The settings with a limit on the steps: [`Settings::MOST_STEPS`] if there is none. A network is not told that limit,
+    /// because runs end before it.
     #[must_use]
     pub fn with_default_limit(mut self) -> Self {
         if self.limits.steps.is_none() {
