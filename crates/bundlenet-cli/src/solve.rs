@@ -32,8 +32,7 @@ pub(crate) struct Solve {
     blocks: BlockOptions,
     #[command(flatten)]
     method: MethodOptions,
-    /// Most steps; a step is one oracle call after the one at the start [default: 10000]
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", help = steps_help())]
     steps: Option<usize>,
     /// Most seconds for each instance; the search for a feasible schedule of unit commitment ends then, too
     #[arg(long, value_name = "S")]
@@ -151,6 +150,11 @@ impl Text {
             failed: has_failed.then(|| named(report.failure.clone().unwrap_or_default())),
         })
     }
+}
+
+fn steps_help() -> String {
+    let most = Settings::MOST_STEPS;
+    format!("Most steps; a step is one oracle call after the one at the start [default: {most}]")
 }
 
 impl Solve {

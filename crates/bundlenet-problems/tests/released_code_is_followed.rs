@@ -16,7 +16,7 @@ fn steps_keep_their_length() {
                 subgradient[0] = slope * (point[0] - 30.0).signum();
                 Ok(1.0 + slope * (point[0] - 30.0).abs())
             });
-            let gaps = example::gaps(&mut oracle, rule, 1.0, 1.0);
+            let gaps = example::gaps(&mut oracle, rule, 1.0, 1.0).unwrap();
             let expected = [21.0, 6.0, 0.0, 0.0].map(|steps| 100.0 * slope * steps);
             assert!(
                 gaps.iter().zip(expected).all(|(gap, wanted)| (gap - wanted).abs() <= 1e-6 * (1.0 + wanted) + 1e-2),

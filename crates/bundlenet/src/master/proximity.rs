@@ -1,4 +1,4 @@
-//! Step-length strategies: the rules by which `eta` changes from step to step.
+//! Step-length strategies: the rules by which `eta` changes from step to step, and the centre moves.
 
 use serde::{Deserialize, Serialize};
 
@@ -192,7 +192,8 @@ impl Proximity {
         self.eta = eta.clamp(FINITE.0, FINITE.1);
     }
 
-    /// Rule for the next move of the centre. With cuts of components the centre moves in every step. The first step
+    /// Rule for the next move of the centre. With cuts of the whole function it moves in serious steps, and as a learned
+    /// rule says. With cuts of components it moves in every step. The first step
     /// moves it to the minimum of the model, because the step length is not yet found. As step lengths settle, the centre
     /// follows null steps less and less.
     pub(crate) fn centre_policy(&self) -> CentrePolicy {
